@@ -74,6 +74,8 @@ export async function runSandbox(
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
+    resetRates: () => server.resetRates(),
+    stopImport: async () => await console?.stopImport(),
   });
   const server: RunningServer = await withListenAdvice(() =>
     startServer({

@@ -44,6 +44,8 @@ export interface ConsoleState {
   readonly requests: RecentRequests;
   readonly sessions: Sessions;
   readonly reader: Reader;
+  /** Undefined before the first request. */
+  imports?: Imports;
 }
 
 /** Time for a body to arrive. */
@@ -66,10 +68,11 @@ type Env = { Bindings: { readonly peer: string } };
 /** @param resources closed before the store. */
 export function consoleApp(
   options: ConsoleOptions,
-  { samples, requests, sessions, reader: connection }: ConsoleState,
+  state: ConsoleState,
   resources: AsyncDisposableStack,
 ): Hono<Env> {
   const { store, events, now, bodyBytesMax } = options;
+  const { samples, requests, sessions, reader: connection } = state;
   const countCreated = (created: number, unchanged: number) =>
     samples.countImported(created, unchanged, now());
   const reader = () => connection.open();
@@ -77,7 +80,8 @@ export function consoleApp(
   const count = new PlantCount(context);
   const changes = new PlantChanges(context);
   const imports = new Imports(context, changes);
-  resources.defer(() => imports.close());
+  state.imports = imports;
+  resources.defer(() => imports.stop());
   const tokens = new TokenCalls(store.tokens, options.wallNow);
 
   const bodies = new RequestBodies(bodyLimits);

@@ -30,7 +30,7 @@ const reportBytesMax = 8 * 2 ** 20;
 export class Imports {
   readonly #context: ConsoleContext;
   readonly #changes: PlantChanges;
-  readonly #closing = new AbortController();
+  #stopping = new AbortController();
   #running: Promise<unknown> | undefined;
 
   constructor(context: ConsoleContext, changes: PlantChanges) {
@@ -46,7 +46,7 @@ export class Imports {
     };
     if (this.#running !== undefined)
       throw new AdminError(409, "Another import is running; wait until it has ended.");
-    const abort = AbortSignal.any([signal, this.#closing.signal]);
+    const abort = AbortSignal.any([signal, this.#stopping.signal]);
     const file = body ?? new Blob().stream();
     const running = importFile(this.#context, this.#changes, settings, file, abort, client);
     this.#running = running;
@@ -57,9 +57,10 @@ export class Imports {
     }
   }
 
-  /** Ends the import after the batch that is being committed. */
-  async close(): Promise<void> {
-    this.#closing.abort();
+  /** Ends a running import after the batch that is being committed. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#stopping = new AbortController();
     await this.#running;
   }
 }

@@ -45,6 +45,11 @@ export class OperatorConsole implements AdminRoutes {
     return this.#app.fetch(request, { peer });
   }
 
+  /** Ends a running import after the batch that is being committed. */
+  async stopImport(): Promise<void> {
+    await this.#state.imports?.stop();
+  }
+
   /** Call it when the server has stopped, before the store is closed. */
   close(): Promise<void> {
     return this.#resources.disposeAsync();

@@ -103,6 +103,8 @@ export interface RunningServer extends AsyncDisposable {
    * unknown tokens wait. Rejects with the error of the change, or if they cannot be read.
    */
   reloadTokens(change?: Promise<unknown>): Promise<void>;
+  /** Lets every caller begin a new window of its rate. */
+  resetRates(): void;
   /** Stops listening; resolves when every accepted request has its response, or time is over. */
   stop(): Promise<void>;
 }
@@ -180,13 +182,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const returnsTime = (createdName ?? updatedName) !== undefined;
   // Reads of single plants must not wait for lists.
   const single = returnsTime || offered.length > 1 ? resources.use(await store.openSql()) : undefined;
+  const rateLimit = options.rateLimit && new RateLimit(options.rateLimit, now);
   const service = createHandler({
     contract,
     newId: idMaker(contract.id.format ?? "int64", wallNow, randomProcess()),
     operations,
     authenticator: new Authenticator(tokens, jwts),
     resolveCreator: creatorResolver(store.tokens, emit, contract.words.one),
-    rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
+    rateLimit,
     bodyReader,
     groupCommit,
     storeOf: single && offered.length > 1 ? await openOperationStore(store, single, resources) : undefined,
@@ -267,6 +270,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     adminUrl: admin?.url.origin,
     fetch: (request) => handle(request, inProcess),
     reloadTokens: (change) => tokens.readAfter(change),
+    resetRates: () => rateLimit?.reset(),
     stop,
     [Symbol.asyncDispose]: stop,
   };

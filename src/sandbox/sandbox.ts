@@ -46,6 +46,9 @@ export interface SandboxOptions {
 export interface SandboxServer {
   readonly sessions: Sessions;
   readonly reloadTokens: () => Promise<void>;
+  readonly resetRates: () => void;
+  /** Ends an import of the console. */
+  readonly stopImport: () => Promise<void>;
 }
 
 export class Sandbox {
@@ -125,7 +128,7 @@ export class Sandbox {
 
   /** The routes of control. */
   control(server: SandboxServer): Control {
-    const { sessions, reloadTokens } = server;
+    const { sessions, reloadTokens, resetRates, stopImport } = server;
     const { store, clock } = this;
     const { token, adminNames, cors, trustedProxies } = this.#options;
     const parts: SandboxPart[] = [
@@ -137,6 +140,8 @@ export class Sandbox {
     const reset = async () => {
       this.#listener?.discardUnfinished();
       await this.#gate.reset(async () => {
+        await stopImport();
+        resetRates();
         store.replace(this.#start);
         await Promise.all(parts.map((part) => part.reset?.()));
       });

@@ -60,6 +60,11 @@ export class RateLimit {
     return { policy: this.#policy, field, error };
   }
 
+  /** Forgets what callers have created. */
+  reset(): void {
+    this.#windows.clear();
+  }
+
   #getWindow(key: string, now: number): Window {
     const known = this.#windows.get(key);
     if (known !== undefined && now < known.endsAt) return known;

@@ -76,6 +76,34 @@ describe("reset", () => {
     expect((await sandbox.control("POST", "/tokens", { name: "ci" })).status).toBe(201);
   });
 
+  test("lets every caller begin a new window of its rate", async () => {
+    await using limited = await RunningSandbox.startInProcess({ args: ["--token-rate", "1"] });
+    const statusOf = async (id: bigint) => (await post(limited, plantJson(id, "x"))).status;
+    expect([await statusOf(1n), await statusOf(2n)]).toEqual([200, 429]);
+    await limited.control("POST", "/reset");
+    expect([await statusOf(3n), await statusOf(4n)]).toEqual([200, 429]);
+  });
+
+  test("ends an import of the console, and nothing of it stays", async () => {
+    const lines = Promise.withResolvers<void>();
+    const file = new ReadableStream<string>({
+      async start(controller) {
+        const some = Array.from({ length: 30_000 }, (_, id) => `${plantJson(BigInt(id + 10), "x")}\n`);
+        controller.enqueue(some.join(""));
+        await lines.promise;
+        controller.enqueue(plantJson(9n, "late"));
+        controller.close();
+      },
+    });
+    const url = sandbox.controlUrl.replace(/sandbox$/, "console/api/import?format=ndjson&update=off");
+    const importing = fetch(url, { method: "POST", body: file.pipeThrough(new TextEncoderStream()) });
+    await eventually("some are imported", async () => (await sandbox.plants()).length > seeded.length);
+    expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+    lines.resolve();
+    expect(await (await importing).json()).toMatchObject({ message: "cancelled" });
+    expect(await sandbox.plants()).toEqual(seeded);
+  });
+
   test("a create that runs meanwhile is discarded, or is after it", async () => {
     let time = 0;
     let lastId = 1_000n;

@@ -26,6 +26,8 @@ test("the document describes every route, and nothing else", async () => {
       randomBytes: (count) => new Uint8Array(count),
     }),
     reloadTokens: async () => undefined,
+    resetRates: () => undefined,
+    stopImport: async () => undefined,
   });
   expect(Object.keys(control.routes).toSorted()).toEqual(describedOperations.toSorted());
   await sandbox.store[Symbol.asyncDispose]();
