@@ -76,26 +76,20 @@ function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
  */
 export async function serverOptions(
   config: ServeSettings,
-  contract: Contract,
+  described: Contract,
   own: readonly Operation[],
 ): Promise<Omit<ServerOptions, "store">> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
-  const operations = [...(await otherOperations(contract, config.operations)), ...own];
-  if (own.length > 0) assertDistinct(contract, operations);
-  const served = { ...contract, others: unservedOf(contract, operations) };
+  const operations = [...(await otherOperations(described, config.operations)), ...own];
+  if (own.length > 0) assertDistinct(described, operations);
+  const contract = { ...described, others: unservedOf(described, operations) };
   const basePath = config.basePath + contract.basePath;
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath,
     operations,
-    wrapHandler: documentation({
-      ...config,
-      contract: served,
-      basePath,
-      operations,
-      hasPage: config.docs === "on",
-    }),
+    wrapHandler: documentation({ ...config, contract, basePath, operations, hasPage: config.docs === "on" }),
     cors: config.cors,
     // The settings of limits have the names of the options.
     limits: config,

@@ -24,15 +24,18 @@ export function routerOf(
   basePath: string,
   contract: Contract,
 ): (method: string, path: string) => Route {
+  const base = RegExp.escape(normalizePercent(basePath));
   const rows = operations.map((operation) => {
     const names: string[] = [];
-    const pattern = operation.path.split("/").map((segment) => {
-      const name = /^\{([^{}]+)\}$/.exec(segment)?.[1];
-      if (name !== undefined) names.push(name);
-      // Several parameters in a segment, as no operation here has them, would take more than linear time.
-      return name !== undefined ? "([^/]+)" : segment.includes("{") ? "[^/]+" : RegExp.escape(segment);
-    });
-    return { operation, names, pattern: new RegExp(`^${RegExp.escape(basePath)}${pattern.join("/")}$`) };
+    const pattern = normalizePercent(operation.path)
+      .split("/")
+      .map((segment) => {
+        const name = /^\{([^{}]+)\}$/.exec(segment)?.[1];
+        if (name !== undefined) names.push(name);
+        // Several parameters in a segment, as no operation here has them, would take more than linear time.
+        return name !== undefined ? "([^/]+)" : segment.includes("{") ? "[^/]+" : RegExp.escape(segment);
+      });
+    return { operation, names, pattern: new RegExp(`^${base}${pattern.join("/")}$`) };
   });
 
   // A path without parameters goes before one whose parameter could be its end.

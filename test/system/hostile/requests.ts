@@ -139,7 +139,9 @@ export const heads: readonly HostileRequest[] = [
   // RFC 3986, section 6.2.2.3: an equivalent form of one URI.
   create("steps up", { line: "POST /x/%2e%2e/../plants HTTP/1.1" }, "created"),
   create("4,000 steps up", { line: `POST /${"../..".repeat(4_000)}plants HTTP/1.1` }, "created", "bare"),
-  ...["//plants", "/plants/", "/%70lants", "/plants%00", "/plants;a=b", "/Plants"].map((path) =>
+  // Section 6.2.2.2: another one.
+  create("an encoded letter", { line: "POST /%70lants HTTP/1.1" }, "created"),
+  ...["//plants", "/plants/", "/plants%00", "/plants;a=b", "/Plants"].map((path) =>
     create(path, { line: `POST ${path} HTTP/1.1` }, "notFound"),
   ),
   create("a byte in the path", { line: "POST /pl\xffnts HTTP/1.1" }, "notFound", "bare"),
