@@ -52,7 +52,7 @@ describeIfStrace("under strace", () => {
   });
 
   const moments = {
-    backup: ["fsync:1", "fsync:4", "chmod:1", "fsync:5", "rename:1", "fsync:6"],
+    backup: ["fsync:1", "fsync:4", "chmod:1", "fsync:5", "link:1", "fsync:6"],
     restore: ["chmod:1", "fsync:1", "rename:1", "fsync:2", "unlink:1"],
   };
   for (const command of commandNames) {
