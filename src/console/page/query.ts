@@ -78,7 +78,7 @@ function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
   if (name !== undefined) {
     const example = exampleOf(name);
     if (example === undefined)
-      return `There is no filter ${name}: here. To search for this text, put it in quotes: "${raw}"`;
+      return `There is no filter ${name}: here. To search for this text, put it in quotes: ${quoted(raw)}`;
     const parameters = unfinished === undefined ? parseFilter(name, text, isQuoted) : undefined;
     return parameters ?? `Write ${example}.`;
   }
@@ -123,6 +123,10 @@ function startOfDay(day: string, daysLater: number) {
 export function withGroup(query: string, group: string) {
   const others = termsOf(query).filter(({ filter }) => filter !== groupFilter());
   const isPlain = /^[^\s"]\S*$/.test(group) && group !== "none";
-  const typed = isPlain ? group : `"${group.replaceAll(/["\\]/g, "\\$&")}"`;
+  const typed = isPlain ? group : quoted(group);
   return [...others.map(({ raw }) => raw), `${groupFilter()}:${typed}`].join(" ");
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 }

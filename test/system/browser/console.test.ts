@@ -6,6 +6,7 @@ import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
 import { documentWith } from "../../support/console.ts";
+import { thingsDocument } from "../../support/descriptions.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -667,5 +668,70 @@ test.concurrent("light, dark and narrow pages have no serious accessibility viol
       expect(close?.x).toBeGreaterThan((title?.x ?? 0) + (title?.width ?? 0));
     };
     await browser.visitInEveryLook(console, ready);
+  });
+});
+
+test.concurrent("all recent requests are shown, those of both rings", async () => {
+  await withPage(browser, {}, async ({ page, target, console }) => {
+    const rejected = { ...target, token: "wrong" };
+    for (let sent = 0; sent < 800; sent += 100)
+      await Promise.all(Array.from({ length: 100 }, () => post(rejected, plantJson(1n, "x"))));
+    for (let sent = 0; sent < 1_000; sent += 100)
+      await Promise.all(Array.from({ length: 100 }, () => post(target, plantJson(1n, "x"))));
+    await page.goto(console);
+    const requests = page.getByRole("region", { name: "Recent requests" });
+    await requests.getByRole("button", { name: "Show all 1,800" }).click();
+    await requests.getByRole("row").nth(1_800).waitFor();
+    expect(await requests.getByRole("row").count()).toBe(1_801);
+  });
+});
+
+test.concurrent("a file under any name is imported, its report keeps a field named reason, and a search for a quote edits what it finds", async () => {
+  using folder = new TemporaryFolder();
+  const properties = {
+    id: { type: "integer" },
+    name: { type: ["string", "null"] },
+    reason: { type: "string" },
+    status: { type: "string", enum: ["old", "new"] },
+  };
+  const contract = folder.file("things.json");
+  await Bun.write(
+    contract,
+    JSON.stringify(thingsDocument({ body: { type: "object", required: ["id"], properties } })),
+  );
+  await withPage(browser, { args: ["--contract", contract, "--open"] }, async ({ page, server, console }) => {
+    await page.goto(console);
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    const csv = 'id,name,reason,status\n1,"6"" pot",own,old\n2,null,,old\nx,C:\\x,kept,old\n';
+    const file = { name: "things.dat", mimeType: "", buffer: Buffer.from(csv) };
+    await dialog.getByLabel("Choose a CSV or JSON file").setInputFiles(file);
+    await dialog.getByRole("button", { name: "Import", exact: true }).click();
+    await dialog.getByText("2 created, 0 already stored, 1 rejected").waitFor();
+    const download = page.waitForEvent("download");
+    await dialog.getByRole("button", { name: "Download the rejected records" }).click();
+    const report = await Bun.file(await (await download).path()).text();
+    expect(report).toStartWith("id,name,reason,status,rejection reason\nx,C:\\x,kept,old,");
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await Bun.write(folder.file("corrected"), report.replace("\nx,", "\n3,"));
+    expect((await server.command("import", folder.file("corrected"))).stderr).toContain("1 created");
+    expect((await server.command("get", "3")).stdout).toContain('"reason":"kept"');
+
+    for (const [word, found] of [
+      ["null", "No thing was found for null."],
+      ["C:\\x", 'To search for this text, put it in quotes: "C:\\\\x"'],
+      ['"C:\\\\x"', "1 thing found."],
+      ['6" pot', "1 thing found."],
+    ] as const) {
+      await searchFor(page, word);
+      await page.getByText(found).waitFor();
+    }
+    // An export and an edit of what was found have the same search.
+    await page.getByRole("button", { name: "Export", exact: true }).click();
+    const exported = page.waitForEvent("download");
+    await dialog.getByRole("button", { name: "Export", exact: true }).click();
+    expect(await Bun.file(await (await exported).path()).text()).toBe(
+      'id,name,reason,status\n1,"6"" pot",own,old\n',
+    );
   });
 });
