@@ -40,10 +40,10 @@ export function editOne(
   { contract, id, headers, caller, resolveCreator, store }: EditCall,
   decide: (plant: Plant | undefined, stored: StoredOne | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
-  return store.change(async ({ read, edit }) => {
-    const run = new EditRun({ edit }, clientEditor(caller));
+  return store.change(async (access) => {
+    const run = new EditRun(access, clientEditor(caller));
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const stored = await readOne(contract, read, id);
+      const stored = await readOne(contract, access, id);
       const plant = decide(stored?.plant, stored);
       if (plant instanceof ApiError) return plant;
       const failed = checkPreconditions(headers, stored?.entityTag);
@@ -62,7 +62,7 @@ export function editOne(
       if (outcome === "done") {
         const edited = plant && toStored(contract, plant, createdAt);
         if (edited !== undefined && contract.keepsChangeTime) {
-          const changedAt = (await readOne(contract, read, id))?.changedAt;
+          const changedAt = (await readOne(contract, access, id))?.changedAt;
           return { stored: { ...edited, changedAt }, isCreated: stored === undefined };
         }
         return { stored: edited, isCreated: stored === undefined };

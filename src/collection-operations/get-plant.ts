@@ -33,8 +33,8 @@ export function getOperation(contract: Contract): Operation {
     responses: {
       200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
     },
-    async handle({ parameters: { id }, headers, url, store: { read } }) {
-      const stored = await readOne(contract, read, id);
+    async handle({ parameters: { id }, headers, url, store }) {
+      const stored = await readOne(contract, store, id);
       if (stored === undefined) return noSuchPlant(contract, id);
       const { entityTag } = stored;
       const failed = checkMatch(headers, entityTag, "leave the header out to get it as it is now");

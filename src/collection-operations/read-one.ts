@@ -1,10 +1,10 @@
 // One stored plant, with its time of creation and its entity tag.
 
-import type { Contract, Plant, PlantColumns } from "../core/contract/contract.ts";
+import type { Contract, Plant } from "../core/contract/contract.ts";
 import { toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { entityTag } from "../core/http/entity-tag.ts";
-import type { SqlConnection } from "../core/store/sql-connection.ts";
+import type { OperationStore } from "../core/store/operation-store.ts";
 
 export interface StoredOne {
   readonly plant: Plant;
@@ -17,26 +17,13 @@ export interface StoredOne {
 /** Rejects as the store does. */
 export async function readOne(
   contract: Contract,
-  read: Pick<SqlConnection, "query">,
+  store: Pick<OperationStore, "get">,
   id: PlantId,
 ): Promise<StoredOne | undefined> {
-  const columns = [...timeColumns(contract), ...contract.fields.map(({ column }) => column)].join(", ");
-  const [row] = await read.query<PlantColumns & TimeColumns>(`SELECT ${columns} FROM plants WHERE id = $1`, [
-    id,
-  ]);
+  const row = await store.get(id);
   if (row === undefined) return undefined;
   const stored = toStored(contract, { id, values: toValues(contract, row) }, row.created_at);
   return { ...stored, changedAt: row.changed_at };
-}
-
-/** The columns of the times that responses have. */
-export function timeColumns({ keepsChangeTime }: Contract): string[] {
-  return keepsChangeTime ? ["created_at", "changed_at"] : ["created_at"];
-}
-
-export interface TimeColumns {
-  readonly created_at: bigint;
-  readonly changed_at?: bigint | null;
 }
 
 export function toStored(contract: Contract, plant: Plant, createdAt: bigint): StoredOne {

@@ -1,19 +1,21 @@
 // The store for operations other than the create: callers take turns, and lists delay nobody.
 
+import type { PlantId } from "../contract/plant-id.ts";
+import { GroupRead, type PlantRow } from "./group-read.ts";
 import type { PlantStore } from "./plant-store.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import { Turns } from "./turns.ts";
 
 export interface OperationStore extends Pick<PlantStore, "edit"> {
-  /** Never delays creates. */
+  /** Reads one plant, in a group with others and without waiting for lists. */
+  get(id: PlantId): Promise<PlantRow | undefined>;
+  /** Reads lists. Never delays creates. */
   readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
   /** Runs work that reads single plants, without waiting for lists, and then edits them. */
   change<Result>(work: (access: ChangeAccess) => Promise<Result>): Promise<Result>;
 }
 
-interface ChangeAccess extends Pick<PlantStore, "edit"> {
-  readonly read: Pick<SqlConnection, "query">;
-}
+type ChangeAccess = Pick<OperationStore, "get" | "edit">;
 
 /** How long a read or an edit of an operation waits for its turn. */
 const turnMsMax = 10_000;
@@ -31,7 +33,9 @@ export async function openOperationStore(
 ): Promise<(callerKey: string) => OperationStore> {
   const sql = resources.use(await store.openSql());
   const [reads, edits] = [new Turns(turnMsMax), new Turns(turnMsMax)];
+  const gets = new GroupRead(single, store.contract, turnMsMax);
   return (caller) => ({
+    get: (id) => gets.get(caller, id),
     read: {
       dialect: sql.dialect,
       inTime: sql.inTime,
@@ -41,6 +45,8 @@ export async function openOperationStore(
     // One edit at a time: on SQLite the batches of creates wait for edits that are queued.
     edit: (some, run) => edits.run(caller, () => store.edit(some, run)),
     change: (work) =>
-      edits.run(caller, () => work({ read: single, edit: (some, run) => store.edit(some, run) })),
+      edits.run(caller, () =>
+        work({ get: (id) => gets.get(caller, id), edit: (some, run) => store.edit(some, run) }),
+      ),
   });
 }

@@ -12,10 +12,32 @@ interface WaitingCall {
   readonly response: PromiseWithResolvers<unknown>;
 }
 
+/** A queue whose callers take turns: one item of each after the other. */
+export class CallerQueue<Item> {
+  /** The items of each caller that has some; the next turn is that of the first. */
+  readonly #waiting = new Map<string, Item[]>();
+
+  push(caller: string, item: Item): void {
+    const own = this.#waiting.get(caller);
+    if (own === undefined) this.#waiting.set(caller, [item]);
+    else own.push(item);
+  }
+
+  shift(): Item | undefined {
+    const [first] = this.#waiting;
+    if (first === undefined) return undefined;
+    const [caller, items] = first;
+    const item = items.shift();
+    // Moved to the end: the next turn is another caller's.
+    this.#waiting.delete(caller);
+    if (items.length > 0) this.#waiting.set(caller, items);
+    return item;
+  }
+}
+
 export class Turns {
   readonly #waitMsMax: number;
-  /** The calls of each caller that has some; the next turn is that of the first. */
-  readonly #waiting = new Map<string, WaitingCall[]>();
+  readonly #waiting = new CallerQueue<WaitingCall>();
   #isRunning = false;
 
   /** @param waitMsMax how long a call may wait until it runs. */
@@ -26,32 +48,18 @@ export class Turns {
   /** Runs a call in the turn of its caller. Rejects with TurnTimeout, or as the call does. */
   run<Result>(caller: string, run: () => Promise<Result>): Promise<Result> {
     const response = Promise.withResolvers<unknown>();
-    const call = { deadline: performance.now() + this.#waitMsMax, run, response };
-    const own = this.#waiting.get(caller);
-    if (own === undefined) this.#waiting.set(caller, [call]);
-    else own.push(call);
+    this.#waiting.push(caller, { deadline: performance.now() + this.#waitMsMax, run, response });
     if (!this.#isRunning) void this.#runAll();
     return response.promise as Promise<Result>;
   }
 
   async #runAll(): Promise<void> {
     this.#isRunning = true;
-    for (let call = this.#next(); call !== undefined; call = this.#next()) {
+    for (let call = this.#waiting.shift(); call !== undefined; call = this.#waiting.shift()) {
       const { deadline, run, response } = call;
       if (performance.now() > deadline) response.reject(new TurnTimeout("the store is busy"));
       else await Promise.try(run).then(response.resolve, response.reject);
     }
     this.#isRunning = false;
-  }
-
-  #next(): WaitingCall | undefined {
-    const [first] = this.#waiting;
-    if (first === undefined) return undefined;
-    const [caller, calls] = first;
-    const call = calls.shift();
-    // Moved to the end: the next turn is another caller's.
-    this.#waiting.delete(caller);
-    if (calls.length > 0) this.#waiting.set(caller, calls);
-    return call;
   }
 }

@@ -17,12 +17,23 @@ export function toSqlConnection(reader: Pick<SqlReader, "read" | "close">): SqlC
   };
 }
 
-/** Opens a connection that reads a store in its own thread. Rejects with an OperatorError. */
-export async function openReadConnection(path: string): Promise<SqlConnection> {
+/**
+ * Opens a connection that reads a store in its own thread. Rejects with an OperatorError.
+ *
+ * @param onFailed called if the thread dies, as every later call rejects.
+ */
+export async function openReadConnection(
+  path: string,
+  onFailed: (error: Error) => void,
+): Promise<SqlConnection> {
+  let isOpen = false;
   const worker = new WorkerClient<typeof openReadThread>(new URL("./sql-worker", import.meta.url), {
     name: "sql",
+    // One that cannot start rejects here.
+    onFailed: (error) => isOpen && onFailed(error),
   });
   await worker.open(path);
+  isOpen = true;
   const { reader } = worker.served;
   return toSqlConnection({
     read: reader.read,

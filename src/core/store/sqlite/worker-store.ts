@@ -31,9 +31,11 @@ export class SqliteWorkerStore implements PlantStore {
   /** The database file, which the checkpoint thread fsyncs. */
   #descriptor: number | undefined;
   #checkpointsEnded: Promise<void> | undefined;
+  readonly #onFailed: StoreEvents["onFailed"];
 
   private constructor(path: string, { onUnavailable, onTaskFailed, onFailed }: StoreEvents) {
     this.#path = path;
+    this.#onFailed = onFailed;
     // Without an extension: what is built has JavaScript.
     this.#commitThread = new WorkerClient(new URL("./commit-worker", import.meta.url), {
       name: "commit",
@@ -136,7 +138,7 @@ export class SqliteWorkerStore implements PlantStore {
   }
 
   openSql(): Promise<SqlConnection> {
-    return openReadConnection(this.#path);
+    return openReadConnection(this.#path, this.#onFailed);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
