@@ -5,7 +5,7 @@ export { defineOperation } from "./collection-operations/define-operation.ts";
 export { collectionOperations } from "./collection-operations/index.ts";
 export { boolean, int32, int64, optional, plantId, text } from "./collection-operations/parameters.ts";
 export { makeToken, randomBytes } from "./core/auth/token.ts";
-export type { Contract, ContractSource } from "./core/contract/contract.ts";
+export type { Collection, Contract, ContractSource } from "./core/contract/contract.ts";
 export { ApiError } from "./core/contract/errors.ts";
 export type { Handler, RequestContext } from "./core/http/handler.ts";
 export type { Operation } from "./core/http/operation.ts";

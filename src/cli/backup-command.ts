@@ -1,6 +1,7 @@
 // plantstore backup FILE: copies the store to a file while the server runs.
 
 import { Command } from "commander";
+import { onlyCollection } from "../core/contract/contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatCount, printError } from "./output.ts";
@@ -16,7 +17,7 @@ export function backupCommand(): Command {
   return withSettings(command, ["database"], async ({ database }, file: string) => {
     const { backUp } = await import("../operations/backup.ts");
     const { plants, contract } = backUp(database, file);
-    const { words } = await readContract(contract);
+    const { words } = onlyCollection(await readContract(contract));
     printError(`${file}: ${formatCount(plants, words)}, verified.`);
   });
 }

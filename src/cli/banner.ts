@@ -1,7 +1,7 @@
 // The output of a start: a banner on a terminal, otherwise the URL; at first also the token.
 
 import { tokenField } from "../core/contract/access.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection, Contract } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";
 import { withArticle } from "../core/contract/words.ts";
 import { paint, printable } from "../core/observability/terminal.ts";
@@ -16,6 +16,7 @@ export interface ServerAddresses {
 
 export interface StartedServer extends ServerAddresses {
   readonly contract: Contract;
+  readonly collection: Collection;
   readonly version: string;
   /** The base URL that clients use, if the server is behind a proxy. */
   readonly publicUrl: string | undefined;
@@ -33,17 +34,18 @@ const labelWidth = "Documentation  ".length;
 
 /** The lines for a terminal: where the server is, and how to use its first token. */
 export function bannerLines(server: StartedServer, token: string | undefined, colours: boolean): string[] {
-  const { contract, version, url, publicUrl, documentationUrl, consoleUrl, store, changed } = server;
+  const { contract, collection, version, url, publicUrl, documentationUrl, consoleUrl, store, changed } =
+    server;
   const rows: Row[] = [
-    ["Interface", url + contract.path],
+    ["Interface", url + collection.path],
     ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
     ["Documentation", documentationUrl ?? "off"],
     ["Console", consoleUrl ?? "off"],
     ["Store", printable(store)],
     ["Settings", printable(changed.join(" ")) || "defaults"],
   ];
-  const others = token === undefined ? [] : firstTokenLines(contract, token, url);
-  return [...formatBanner(`${printable(contract.words.service)} ${version}`, rows, colours), ...others, ""];
+  const others = token === undefined ? [] : firstTokenLines(collection, token, url);
+  return [...formatBanner(`${printable(contract.service)} ${version}`, rows, colours), ...others, ""];
 }
 
 /** A title, and rows of a label and a value. */
@@ -59,11 +61,11 @@ export function plainRows(rows: readonly Row[]): string[] {
 
 /** The lines for a program: the URL is the first one. */
 export function plainLines(server: StartedServer, token: string | undefined): string[] {
-  const { contract, url, documentationUrl, consoleUrl } = server;
+  const { collection, url, documentationUrl, consoleUrl } = server;
   if (token === undefined) return [url];
   return [
     url,
-    ...firstTokenLines(contract, token, url),
+    ...firstTokenLines(collection, token, url),
     ...(documentationUrl === undefined ? [] : ["", `or in a browser: ${documentationUrl}`]),
     ...(consoleUrl === undefined ? [] : ["", `The console is at ${consoleUrl}`]),
     "",
@@ -74,19 +76,19 @@ export function plainLines(server: StartedServer, token: string | undefined): st
  * Has no indent, so that no line exceeds 80 columns. README.md has the same command. curl prints
  * the newline that the response lacks.
  */
-function firstTokenLines(contract: Contract, token: string, url: string): string[] {
-  const field = tokenField(contract.operations.create.access);
+function firstTokenLines(collection: Collection, token: string, url: string): string[] {
+  const field = tokenField(collection.operations.create.access);
   return [
     "",
     "This store is new. Its first token, shown only once:",
     "",
     `  ${token}`,
     "",
-    `Create ${withArticle(contract.words.one)} with it, in another terminal:`,
+    `Create ${withArticle(collection.words.one)} with it, in another terminal:`,
     "",
-    `curl -i -w '\\n' ${url}${contract.path} \\`,
+    `curl -i -w '\\n' ${url}${collection.path} \\`,
     ...(field === undefined ? [] : [`  -H '${field.join(": ")}${token}' \\`]),
     "  -H 'Content-Type: application/json' \\",
-    `  -d '${sampleBody(contract, 9_007_199_254_740_993n).replaceAll("'", "'\\\\''")}'`,
+    `  -d '${sampleBody(collection, 9_007_199_254_740_993n).replaceAll("'", "'\\\\''")}'`,
   ];
 }

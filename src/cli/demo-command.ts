@@ -40,8 +40,8 @@ export function demoCommand(): Command {
       database,
       "create",
       async (store) => {
-        await store.create(toEntries(store.contract.examples));
-        return store.contract;
+        await store.create(toEntries(store.collection.examples));
+        return store.collection;
       },
       { contract },
     );

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { tokenField } from "../core/contract/access.ts";
-import { type Contract, type Plant, type Values, valueEquals } from "../core/contract/contract.ts";
+import { type Collection, type Plant, type Values, valueEquals } from "../core/contract/contract.ts";
 import { bodyJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
@@ -24,7 +24,7 @@ const errorsCount = 20;
  * The edit that the history shows: the second example gets a value that another one has, of its
  * group if possible. Undefined if the examples do not differ.
  */
-export function demoEdit({ fields, examples, groupField }: Contract): PlantEdit | undefined {
+export function demoEdit({ fields, examples, groupField }: Collection): PlantEdit | undefined {
   const edited = examples[1] ?? examples[0];
   if (edited === undefined) return undefined;
   const inOrder = fields.toSorted((one, other) => Number(other === groupField) - Number(one === groupField));
@@ -50,17 +50,17 @@ export function demoEdit({ fields, examples, groupField }: Contract): PlantEdit 
 export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_000): AsyncDisposable {
   const stop = new AbortController();
   const { signal } = stop;
-  const { contract } = store;
-  const { examples } = contract;
+  const { collection } = store;
+  const { examples } = collection;
   let sent = 0;
 
   async function post(token: string, body: string): Promise<void> {
-    const [name, prefix] = tokenField(contract.operations.create.access) ?? [];
+    const [name, prefix] = tokenField(collection.operations.create.access) ?? [];
     const headers = {
       "Content-Type": "application/json",
       ...(name !== undefined && { [name]: `${prefix}${token}` }),
     };
-    const response = await fetch(url + contract.path, {
+    const response = await fetch(url + collection.path, {
       method: "POST",
       headers,
       body,
@@ -74,7 +74,9 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
   }
 
   function bodyOf(id: bigint, values: Values): string {
-    return contract.id.isAccepted ? plantJson(contract, { id, values }) : bodyJson(contract, { id, values });
+    return collection.id.isAccepted
+      ? plantJson(collection, { id, values })
+      : bodyJson(collection, { id, values });
   }
 
   function nextBody(): string {
@@ -86,7 +88,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
   async function sendErrors(token: string): Promise<void> {
     const { values } = examples.at(-1) as Plant;
     const taken = bodyOf(firstId, values);
-    const withTextId = contract.id.isAccepted ? plantJson(contract, { id: '"42"', values }) : "[]";
+    const withTextId = collection.id.isAccepted ? plantJson(collection, { id: '"42"', values }) : "[]";
     for (let error = 0; error < errorsCount; error++) {
       await post("pst_typo", taken);
       await post(token, error % 2 === 0 ? withTextId : taken);
@@ -94,7 +96,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
   }
 
   async function run(): Promise<void> {
-    const edit = demoEdit(contract);
+    const edit = demoEdit(collection);
     const tokens: string[] = [];
     for (const name of clients) {
       const { token, record } = makeToken({ name, expiresAt: null }, { now: Date.now(), randomBytes });

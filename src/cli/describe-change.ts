@@ -1,6 +1,6 @@
 // One line about how a plant changed.
 
-import { type Contract, type Values, valueEquals } from "../core/contract/contract.ts";
+import { type Collection, type Values, valueEquals } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import type { FieldType, FieldValue } from "../core/contract/values/stored-types.ts";
 
@@ -9,16 +9,16 @@ const shownMax = 60;
 
 /** Such as `tag "tree" → none`, or `deleted {"name":"Ficus"}`. */
 export function describeChange(
-  contract: Contract,
+  collection: Collection,
   before: Values | undefined,
   after: Values | undefined,
 ): string {
   if (before === undefined || after === undefined) {
     const values = before ?? after;
-    const json = values === undefined ? "" : withoutId(plantJson(contract, { id: "", values }));
+    const json = values === undefined ? "" : withoutId(plantJson(collection, { id: "", values }));
     return `${after === undefined ? "deleted" : "restored"} ${shorten(json)}`;
   }
-  return contract.fields
+  return collection.fields
     .flatMap((field, index) => {
       const [one, other] = [before[index], after[index]];
       return valueEquals(field, one, other)

@@ -1,6 +1,6 @@
 // Changes and deletes plants for the commands, as one run of the history.
 
-import { type Contract, type Plant, type Values, valuesEqual } from "../core/contract/contract.ts";
+import { type Collection, type Plant, type Values, valuesEqual } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
@@ -22,37 +22,37 @@ import { withStore } from "./with-store.ts";
 export async function replacePlants(
   database: string,
   texts: readonly string[],
-  replacer: (contract: Contract) => (stored: Plant) => Values | undefined,
+  replacer: (collection: Collection) => (stored: Plant) => Values | undefined,
 ): Promise<void> {
   await withStore(database, "writable", async (store) => {
-    const { contract } = store;
-    const ids = [...new Set(texts.map((text) => parseId(contract, text)))];
-    const replace = replacer(contract);
+    const { collection } = store;
+    const ids = [...new Set(texts.map((text) => parseId(collection, text)))];
+    const replace = replacer(collection);
     const run = commandRun(store);
     await using sql = await store.openSql();
     const left: string[] = [];
     for (let at = 0; at < ids.length; at += editsMax) {
       const some = ids.slice(at, at + editsMax);
-      const stored = await findPlants(contract, sql, some);
+      const stored = await findPlants(collection, sql, some);
       const edits = some.flatMap((id) => {
         const expected = stored.get(id);
         if (expected === undefined) {
-          left.push(noSuchPlant(contract, id));
+          left.push(noSuchPlant(collection, id));
           return [];
         }
         const replacement = replace(expected);
-        const isEqual = replacement !== undefined && valuesEqual(contract, expected.values, replacement);
+        const isEqual = replacement !== undefined && valuesEqual(collection, expected.values, replacement);
         return isEqual ? [] : [{ id, expected: expected.values, replacement }];
       });
       const outcomes = await run.edit(edits);
       for (const [index, { id, expected, replacement }] of edits.entries()) {
         if (outcomes[index] === "done")
           printError(
-            `${contract.words.one} ${id}: ${printable(describeChange(contract, expected, replacement))}`,
+            `${collection.words.one} ${id}: ${printable(describeChange(collection, expected, replacement))}`,
           );
         else
           left.push(
-            `the ${contract.words.one} ${id} was changed at the same time, and was left as it is; try again`,
+            `the ${collection.words.one} ${id} was changed at the same time, and was left as it is; try again`,
           );
       }
     }
@@ -63,7 +63,7 @@ export async function replacePlants(
   });
 }
 
-export function noSuchPlant({ words }: Contract, id: PlantId): string {
+export function noSuchPlant({ words }: Collection, id: PlantId): string {
   return `there is no ${words.one} with the id ${id} in this store`;
 }
 

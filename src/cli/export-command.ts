@@ -1,7 +1,7 @@
 // plantstore export: prints plants as NDJSON or CSV, all of them or a selection.
 
 import { Command } from "commander";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { exportText } from "../operations/export.ts";
@@ -43,30 +43,30 @@ async function exportPlants(
   { format = "ndjson", sinceId, withCreation, quiet }: Config<(typeof settingNames)[number]>,
   args: readonly string[],
 ): Promise<void> {
-  const { contract } = store;
-  const group = groupOf(contract, args);
+  const { collection } = store;
+  const group = groupOf(collection, args);
   await using sql = await store.openSql();
-  const since = sinceId === undefined ? undefined : parseId(contract, sinceId);
+  const since = sinceId === undefined ? undefined : parseId(collection, sinceId);
   const selection = { group, sinceId: since, withCreation };
   // The reader of a pipe may write to the same terminal.
   using progress = new Progress(quiet || !host().output.isFile ? undefined : host().error);
   async function* plants() {
     let count = 0;
-    for await (const some of readPlants(contract, sql, selection)) {
+    for await (const some of readPlants(collection, sql, selection)) {
       yield some;
       count += some.length;
       progress.update(count, undefined);
     }
   }
-  const texts = exportText(contract, plants(), format, withCreation);
+  const texts = exportText(collection, plants(), format, withCreation);
   await printStored(texts, "the export", "run it again");
 }
 
 /** The value of the group that is exported; undefined for all. */
-function groupOf(contract: Contract, args: readonly string[]): string | undefined {
-  const [flag, ...more] = parseFieldFlags(contract, args);
+function groupOf(collection: Collection, args: readonly string[]): string | undefined {
+  const [flag, ...more] = parseFieldFlags(collection, args);
   if (flag === undefined) return undefined;
-  const { groupField, words } = contract;
+  const { groupField, words } = collection;
   if (flag.field === groupField && !flag.isRemoved && more.length === 0) return flag.text;
   const advice =
     groupField === undefined ? `${words.many} have no group` : `only --${flagOf(groupField)} selects, once`;

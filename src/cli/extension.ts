@@ -1,13 +1,13 @@
 // The operations of a module of the operator, which --extend names.
 
 import { resolve } from "node:path";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { pathShape } from "../core/http/unserved-operations.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
 /** Makes the operations for the contract that is served. Throws an OperatorError. */
-export type Extension = (contract: Contract) => readonly Operation[];
+export type Extension = (collection: Collection) => readonly Operation[];
 
 /**
  * Loads a module whose default export is a list of operations, or a function that makes it from the
@@ -22,8 +22,8 @@ export async function loadExtension(file: string | undefined): Promise<Extension
     setup: (build) => void build.module("plantstore", () => ({ exports: { ...library }, loader: "object" })),
   });
   const exported = await importDefault(file);
-  return (contract) => {
-    const operations = typeof exported === "function" ? made(file, () => exported(contract)) : exported;
+  return (collection) => {
+    const operations = typeof exported === "function" ? made(file, () => exported(collection)) : exported;
     if (!Array.isArray(operations) || !operations.every(isOperation))
       throw new OperatorError(
         `--extend ${file}: its default export is no list of operations; export default [defineOperation({ … })]`,
@@ -64,8 +64,8 @@ function isOperation(value: unknown): value is Operation {
 }
 
 /** Throws an OperatorError if two operations have one method and path, or one name. */
-export function assertDistinct(contract: Contract, operations: readonly Operation[]): void {
-  const { operationId, path } = contract.operations.create;
+export function assertDistinct(collection: Collection, operations: readonly Operation[]): void {
+  const { operationId, path } = collection.operations.create;
   const seen = new Map([
     [`POST ${pathShape(path)}`, operationId],
     [operationId, operationId],

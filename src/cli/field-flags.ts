@@ -1,7 +1,7 @@
 // Flags that are named after the fields of a contract, such as --height-cm 150. The contract is in
 // the store, so they are parsed after that was opened.
 
-import type { Contract, Field } from "../core/contract/contract.ts";
+import type { Collection, Field } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
 /**
@@ -26,16 +26,16 @@ export function assertFlags(args: readonly string[]): void {
 }
 
 /** @param args what no option of the command has taken. Throws an OperatorError. */
-export function parseFieldFlags(contract: Contract, args: readonly string[]): FieldFlag[] {
+export function parseFieldFlags(collection: Collection, args: readonly string[]): FieldFlag[] {
   const flags: FieldFlag[] = [];
   for (let at = 0; at < args.length; at++) {
     const [, name = "", , own] = /^--([^=]*)(=(.*))?$/s.exec(args[at] ?? "") ?? [];
     const find = (wanted: string) =>
-      contract.fields.find((field) => [flagOf(field), `field-${flagOf(field)}`].includes(wanted));
+      collection.fields.find((field) => [flagOf(field), `field-${flagOf(field)}`].includes(wanted));
     const field = find(name);
     const removed = field === undefined && name.startsWith("remove-") ? find(name.slice(7)) : undefined;
     const found = field ?? removed;
-    if (found === undefined) throw new OperatorError(`${unknown(args[at] ?? "")}; ${advice(contract)}`, 2);
+    if (found === undefined) throw new OperatorError(`${unknown(args[at] ?? "")}; ${advice(collection)}`, 2);
     const text = removed !== undefined ? "" : (own ?? args[++at]);
     if (text === undefined) throw new OperatorError(`--${name} needs a value`, 2);
     flags.push({ field: found, isRemoved: removed !== undefined, text });
@@ -50,6 +50,6 @@ function unknown(argument: string): string {
     : "too many arguments";
 }
 
-function advice(contract: Contract): string {
-  return `the fields are ${contract.fields.map((field) => `--${flagOf(field)}`).join(", ")}`;
+function advice(collection: Collection): string {
+  return `the fields are ${collection.fields.map((field) => `--${flagOf(field)}`).join(", ")}`;
 }

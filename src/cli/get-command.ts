@@ -20,12 +20,12 @@ export function getCommand(): Command {
     ["database", "withCreation"],
     async ({ database, withCreation }, text: string) => {
       await withStore(database, "existing", async (store) => {
-        const id = parseId(store.contract, text);
+        const id = parseId(store.collection, text);
         await using sql = await store.openSql();
-        const plant = (await findPlants(store.contract, sql, [id])).get(id);
-        if (plant === undefined) throw new OperatorError(noSuchPlant(store.contract, id));
+        const plant = (await findPlants(store.collection, sql, [id])).get(id);
+        if (plant === undefined) throw new OperatorError(noSuchPlant(store.collection, id));
         await printStoredLines([
-          withCreation ? withCreationJson(store.contract, plant) : plantJson(store.contract, plant),
+          withCreation ? withCreationJson(store.collection, plant) : plantJson(store.collection, plant),
         ]);
       });
     },

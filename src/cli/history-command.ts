@@ -1,7 +1,7 @@
 // plantstore history: lists the edits of plants, and undoes those of a run.
 
 import { Command } from "commander";
-import type { Contract, Plant } from "../core/contract/contract.ts";
+import type { Collection, Plant } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
@@ -53,35 +53,35 @@ async function printHistory(
   text: string | undefined,
 ): Promise<void> {
   await withStore(database, "existing", async (store) => {
-    const id = text === undefined ? undefined : parseId(store.contract, text);
+    const id = text === undefined ? undefined : parseId(store.collection, text);
     await using read = await store.openSql();
-    await printStored(historyLines(store.contract, read, { id, since }, json));
+    await printStored(historyLines(store.collection, read, { id, since }, json));
   });
 }
 
 async function* historyLines(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   filter: HistoryFilter,
   isJson: boolean,
 ): AsyncGenerator<string> {
   let after: HistoryCursor | undefined;
   do {
-    const { entries, next } = await listEdits(contract, sql, { ...filter, after });
+    const { entries, next } = await listEdits(collection, sql, { ...filter, after });
     const header =
       after === undefined && !isJson
-        ? [["WHEN", "RUN", contract.words.one.toUpperCase(), "WHO", "WHAT"]]
+        ? [["WHEN", "RUN", collection.words.one.toUpperCase(), "WHO", "WHAT"]]
         : [];
     const lines = isJson
-      ? entries.map((entry) => entryJson(contract, entry))
-      : formatTable([...header, ...entries.map((entry) => entryCells(contract, entry))]);
+      ? entries.map((entry) => entryJson(collection, entry))
+      : formatTable([...header, ...entries.map((entry) => entryCells(collection, entry))]);
     yield lines.map((line) => `${line}\n`).join("");
     after = next;
   } while (after !== undefined);
 }
 
 function entryCells(
-  contract: Contract,
+  collection: Collection,
   { run, id, editedAt, editor, before, after }: HistoryEntry,
 ): string[] {
   return [
@@ -89,7 +89,7 @@ function entryCells(
     run,
     String(id),
     describeEditor(editor),
-    describeChange(contract, before?.values, after?.values),
+    describeChange(collection, before?.values, after?.values),
   ];
 }
 
@@ -101,22 +101,25 @@ function describeEditor({ by, token, client, uid, user, sudoUser }: Editor): str
 }
 
 /** Ids are exact, also those of the plants, which are as in request bodies. */
-function entryJson(contract: Contract, { run, id, editedAt, editor, before, after }: HistoryEntry): string {
+function entryJson(
+  collection: Collection,
+  { run, id, editedAt, editor, before, after }: HistoryEntry,
+): string {
   const head = JSON.stringify({ run, editedAt: new Date(editedAt).toISOString(), editor });
-  const json = (plant: Plant | undefined) => (plant === undefined ? "null" : plantJson(contract, plant));
-  return `${head.slice(0, -1)},"id":${contract.id.type.toJson(id)},"before":${json(before)},"after":${json(after)}}`;
+  const json = (plant: Plant | undefined) => (plant === undefined ? "null" : plantJson(collection, plant));
+  return `${head.slice(0, -1)},"id":${collection.id.type.toJson(id)},"before":${json(before)},"after":${json(after)}}`;
 }
 
 async function undo(database: string, run: string, text: string | undefined): Promise<void> {
   await withStore(database, "writable", async (store) => {
-    const { contract } = store;
-    const id = text === undefined ? undefined : parseId(contract, text);
+    const { collection } = store;
+    const id = text === undefined ? undefined : parseId(collection, text);
     await using read = await store.openSql();
     const undo = commandRun(store);
-    const { found, undone, unchanged, left } = await undoRun(contract, undo, read, { run, id });
+    const { found, undone, unchanged, left } = await undoRun(collection, undo, read, { run, id });
     if (found === 0)
       throw new OperatorError(
-        `the history has no run ${run}${text === undefined ? "" : ` with the ${contract.words.one} ${text}`}; "plantstore history" lists the runs`,
+        `the history has no run ${run}${text === undefined ? "" : ` with the ${collection.words.one} ${text}`}; "plantstore history" lists the runs`,
       );
     printError(
       `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${undo.id}`}`,

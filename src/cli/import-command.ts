@@ -96,19 +96,19 @@ async function runDry(
 ): Promise<void> {
   const { database, importUpdate } = config;
   const dryRun = async (store: PlantStore) => {
-    const { contract } = store;
+    const { collection } = store;
     await using read = await store.openSql();
-    const replacement = importUpdate ? new Replacement(contract, read, undefined) : undefined;
+    const replacement = importUpdate ? new Replacement(collection, read, undefined) : undefined;
     const result = new ImportResult();
     const opened = await openFile(source, file, config);
-    await importRecords(config, opened, dryStore(contract, read), result, { signal, replacement });
+    await importRecords(config, opened, dryStore(collection, read), result, { signal, replacement });
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
     const differences = replacement?.differences ?? [];
     const more = result.counts.replaced - differences.length;
     await printStoredLines([
       ...differences.map(
         ({ line, before, after }) =>
-          `line ${line}, ${contract.words.one} ${after.id}: ${describeChange(contract, before.values, after.values)}`,
+          `line ${line}, ${collection.words.one} ${after.id}: ${describeChange(collection, before.values, after.values)}`,
       ),
       ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
       `dry run: ${formatCounts(result.counts, importUpdate)}${describeFile(result)}`,
@@ -133,12 +133,12 @@ async function runImport(
 
   const importInto = async (store: PlantStore) => {
     const opened = await openFile(source, file, config);
-    const rejected = new RejectedFile(nameOf(file), store.contract, opened.format);
+    const rejected = new RejectedFile(nameOf(file), store.collection, opened.format);
     try {
       await using read = importUpdate ? await store.openSql() : undefined;
       const run = commandRun(store);
       runId = run.id;
-      const replacement = read && new Replacement(store.contract, read, run);
+      const replacement = read && new Replacement(store.collection, read, run);
       await importRecords(config, opened, store, result, { signal, replacement, rejected });
     } finally {
       report = rejected.finish();
@@ -181,7 +181,7 @@ async function importRecords(
 ): Promise<void> {
   using progress = new Progress(quiet ? undefined : host().error);
   const { counts, encoding } = result;
-  const records = readRecords(store.contract, format, chunks, {
+  const records = readRecords(store.collection, format, chunks, {
     recordBytesMax: bodyBytesMax,
     encoding,
     onHeader(header) {

@@ -1,6 +1,7 @@
 // plantstore restore FILE: replaces the store with a backup.
 
 import { Command } from "commander";
+import { onlyCollection } from "../core/contract/contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatCount, printError } from "./output.ts";
@@ -12,7 +13,7 @@ export function restoreCommand(): Command {
   return withSettings(command, ["database", "force"], async ({ database, force }, file: string) => {
     const { restore } = await import("../operations/backup.ts");
     const { plants, contract } = restore(database, file, force);
-    const { words } = await readContract(contract);
+    const { words } = onlyCollection(await readContract(contract));
     printError(
       `Restored ${formatCount(plants, words)} and the tokens of the backup; revoke again those that were revoked since.`,
     );

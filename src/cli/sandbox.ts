@@ -5,7 +5,7 @@ import packageJson from "../../package.json";
 import { Sessions } from "../console/sessions.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import { tokenField } from "../core/contract/access.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import { type Contract, onlyCollection } from "../core/contract/contract.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { type RunningServer, startServer } from "../core/server.ts";
 import { withSandboxPage } from "../sandbox/page.ts";
@@ -55,8 +55,8 @@ export async function runSandbox(
     ownProcess.storeEvents.onUnavailable,
   );
   const { store } = sandbox;
-  const { contract } = store;
-  const own = extension(contract);
+  const { collection } = store;
+  const own = extension(collection);
   for (const note of remainingNotes(sandbox.notes, own)) printError(`contract: ${note}`);
   resources.use(store);
   const wallNow = () => sandbox.clock.now();
@@ -67,10 +67,10 @@ export async function runSandbox(
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
-  const { wrapHandler: withDocumentation, ...options } = await serverOptions(config, contract, own);
+  const { wrapHandler: withDocumentation, ...options } = await serverOptions(config, store.contract, own);
   const { arrivalSecondsMax } = config;
   const { basePath = "" } = options;
-  const field = tokenField(contract.operations.create.access);
+  const field = tokenField(collection.operations.create.access);
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
@@ -109,13 +109,13 @@ export async function runSandbox(
   const { url, adminUrl = null } = addresses;
   readyFile?.write({
     url,
-    plantsUrl: url + contract.path,
+    plantsUrl: url + collection.path,
     token,
     adminUrl,
     controlUrl: controlUrl() ?? null,
     pid: process.pid,
   });
-  await printLines(startLines(contract, config, addresses, controlUrl()));
+  await printLines(startLines(store.contract, config, addresses, controlUrl()));
   await ownProcess.waitForStop(stopRequest);
 }
 
@@ -129,7 +129,7 @@ function startLines(
   const { output, environment } = host();
   const { columns } = output;
   const rows = [
-    ["Interface", url + contract.path],
+    ["Interface", url + onlyCollection(contract).path],
     ["Token", sandboxToken],
     ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
     ["Documentation", documentationUrl ?? "off"],
@@ -139,6 +139,6 @@ function startLines(
     ["Store", "in memory; nothing is kept"],
   ] as const;
   if (columns === undefined) return [url, ...plainRows(rows)];
-  const title = `${printable(contract.words.service)} ${packageJson.version} sandbox`;
+  const title = `${printable(contract.service)} ${packageJson.version} sandbox`;
   return [...formatBanner(title, rows, hasColours(true, environment)), ""];
 }

@@ -44,7 +44,7 @@ export async function serve(
   const store = await opening;
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.use(store);
-  const own = extension(store.contract);
+  const own = extension(store.collection);
   for (const note of remainingNotes(store.contract.notes, own))
     ownProcess.events.emit({ kind: "notice", message: `contract: ${note}`, fields: {} });
 
@@ -90,6 +90,7 @@ async function printServerStart(
     publicUrl: config.publicUrl,
     changed: changedSettings(config).map(({ flag }) => flag),
     contract: store.contract,
+    collection: store.collection,
     store: storeAt(config.database).location,
   };
   const render = (token: string | undefined) =>

@@ -1,7 +1,7 @@
 // plantstore update ID: changes the fields of a plant.
 
 import { Command } from "commander";
-import type { Contract, Field, Plant, Values } from "../core/contract/contract.ts";
+import type { Collection, Field, Plant, Values } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
@@ -19,22 +19,22 @@ export function updateCommand(): Command {
     .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
   return withSettings(command, ["database", "bodyBytesMax"], async (config, text: string, args: string[]) => {
     assertFlags(args);
-    await replacePlants(config.database, [text], (contract) => {
-      const changes = changesOf(contract, parseFieldFlags(contract, args));
+    await replacePlants(config.database, [text], (collection) => {
+      const changes = changesOf(collection, parseFieldFlags(collection, args));
       return ({ id, values }) => {
-        const changed = contract.fields.map((field, index) =>
+        const changed = collection.fields.map((field, index) =>
           changes.has(field) ? changes.get(field) : values[index],
         );
-        return validated(contract, { id, values: changed }, config.bodyBytesMax);
+        return validated(collection, { id, values: changed }, config.bodyBytesMax);
       };
     });
   });
 }
 
 /** The values that the flags ask for; undefined for a field that is to be removed. */
-function changesOf(contract: Contract, flags: readonly FieldFlag[]): Map<Field, FieldValue | undefined> {
+function changesOf(collection: Collection, flags: readonly FieldFlag[]): Map<Field, FieldValue | undefined> {
   if (flags.length === 0) {
-    const [first] = contract.fields;
+    const [first] = collection.fields;
     throw new OperatorError(`nothing to change: give a field, such as --${first && flagOf(first)}`, 2);
   }
   const changes = new Map<Field, FieldValue | undefined>();
@@ -59,14 +59,14 @@ function changesOf(contract: Contract, flags: readonly FieldFlag[]): Map<Field, 
 }
 
 /** The values as a create would store them. */
-function validated(contract: Contract, edited: Plant, bodyBytesMax: number): Values {
-  const body = plantJson(contract, edited);
+function validated(collection: Collection, edited: Plant, bodyBytesMax: number): Values {
+  const body = plantJson(collection, edited);
   if (Buffer.byteLength(body) > bodyBytesMax)
     throw new OperatorError(
-      `the ${contract.words.one} would be larger than the ${bodyBytesMax} bytes that --body-bytes-max allows`,
+      `the ${collection.words.one} would be larger than the ${bodyBytesMax} bytes that --body-bytes-max allows`,
       2,
     );
-  const plant = parsePlantJson(contract, body);
+  const plant = parsePlantJson(collection, body);
   if (plant instanceof ApiError) throw new OperatorError(plant.message, 2);
   return plant.values;
 }

@@ -1,6 +1,6 @@
 // DELETE of one plant, such as {base}/plants/{id}: safe to retry, as the create is.
 
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { responseJson } from "../core/contract/plant.ts";
 import { operationName, withArticle } from "../core/contract/words.ts";
@@ -12,12 +12,12 @@ import { noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
 import type { StoredOne } from "./read-one.ts";
 
-export function deleteOperation(contract: Contract): Operation {
+export function deleteOperation(collection: Collection): Operation {
   const {
     itemPath,
     words: { one },
     operations,
-  } = contract;
+  } = collection;
   const { delete: described } = operations;
   const { response, content } = described ?? {};
   const status = described?.status ?? 204;
@@ -37,7 +37,7 @@ export function deleteOperation(contract: Contract): Operation {
         : `, and also if there is no such
 ${one}, so a client that lost a response can retry`
     }. Afterwards the id is free.`,
-    parameters: { id: idInPath(contract) },
+    parameters: { id: idInPath(collection) },
     isConditional: true,
     responses: {
       [status]: {
@@ -56,12 +56,12 @@ ${one}, so a client that lost a response can retry`
       let deleted: StoredOne | undefined;
       const edited = await editOne({ ...call, id }, (_, stored) => {
         deleted = stored;
-        return stored === undefined && isMissed ? noSuchPlant(contract, id) : undefined;
+        return stored === undefined && isMissed ? noSuchPlant(collection, id) : undefined;
       });
       if (edited instanceof ApiError) return edited;
       if (response === undefined || deleted === undefined)
         return { status, ...(content !== undefined && { jsonText: content }) };
-      return { status, jsonText: responseJson(contract, response, deleted.plant, { ...deleted, url }) };
+      return { status, jsonText: responseJson(collection, response, deleted.plant, { ...deleted, url }) };
     },
   });
 }

@@ -1,7 +1,7 @@
 // The bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396) in which all
 // numbers keep their digits.
 
-import type { Contract, EditBody, Field, Plant } from "../core/contract/contract.ts";
+import type { Collection, EditBody, Field, Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { parseExactJson } from "../core/contract/json/exact-json.ts";
 import { scanJson } from "../core/contract/json/json-scanner.ts";
@@ -22,7 +22,7 @@ export interface ParsedEdit {
 
 /** Parses the body of an edit of the resource with an id, or returns what is wrong with it. */
 export function parseEdit(
-  { id: idMember, fields }: Contract,
+  { id: idMember, fields }: Collection,
   { name: bodyName, members, wrapper, ignored, check }: EditBody,
   kind: "replace" | "change",
   bytes: Uint8Array,
@@ -87,37 +87,37 @@ function removeNull(value: Json, path: Fault["path"], removable: readonly string
 
 /** The plant after a replacement, which leaves what its body cannot have as it is stored. */
 export function replacePlant(
-  contract: Contract,
+  collection: Collection,
   { name, members }: EditBody,
   { members: sent }: ParsedEdit,
   stored: Plant | undefined,
   id: PlantId,
 ): Plant | ApiError {
-  const replaced = contract.fields.flatMap((field, index) => {
+  const replaced = collection.fields.flatMap((field, index) => {
     const value = members.includes(field.name)
       ? sent.get(field.name)
       : storedJson(field, stored?.values[index]);
     return value === undefined ? [] : [field.jsonName + value];
   });
-  return parseResult(contract, name, replaced, id);
+  return parseResult(collection, name, replaced, id);
 }
 
 /** The plant after a patch, or the error of what it would make. */
 export function mergePlant(
-  contract: Contract,
+  collection: Collection,
   { name, members }: EditBody,
   { members: patch }: ParsedEdit,
   stored: Plant,
 ): Plant | ApiError {
   const merged: string[] = [];
-  for (const [index, field] of contract.fields.entries()) {
+  for (const [index, field] of collection.fields.entries()) {
     const before = storedJson(field, stored.values[index]);
     const change = members.includes(field.name) ? patch.get(field.name) : undefined;
     const after = change === undefined ? before : mergeField(field, before, change);
     if (after instanceof ApiError) return after;
     if (after !== undefined) merged.push(field.jsonName + after);
   }
-  return parseResult(contract, name, merged, stored.id);
+  return parseResult(collection, name, merged, stored.id);
 }
 
 function storedJson({ type }: Field, value: FieldValue | undefined): string | undefined {
@@ -126,15 +126,15 @@ function storedJson({ type }: Field, value: FieldValue | undefined): string | un
 
 /** The result of an edit, which must be what a create may send. */
 function parseResult(
-  contract: Contract,
+  collection: Collection,
   body: string,
   members: readonly string[],
   id: PlantId,
 ): Plant | ApiError {
-  const words = { ...contract.words, body };
-  const { type, name, isRequired } = contract.id;
+  const words = { ...collection.words, body };
+  const { type, name, isRequired } = collection.id;
   const own = isRequired ? [`${JSON.stringify(name)}:${type.toJson(id)}`] : [];
-  return parsePlantJson({ ...contract, words }, `{${[...own, ...members].join(",")}}`, () => id);
+  return parsePlantJson({ ...collection, words }, `{${[...own, ...members].join(",")}}`, () => id);
 }
 
 /** The JSON of a field after a change, or its error; undefined if it is removed. */

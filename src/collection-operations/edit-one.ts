@@ -3,7 +3,7 @@
 
 import type { Caller } from "../core/auth/caller.ts";
 import { creatorName, type ResolveCreator } from "../core/auth/creators.ts";
-import { type Contract, type Plant, valuesEqual } from "../core/contract/contract.ts";
+import { type Collection, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { checkPreconditions } from "../core/http/entity-tag.ts";
@@ -15,7 +15,7 @@ import { readOne, type StoredOne, toStored } from "./read-one.ts";
 const attemptsMax = 10;
 
 interface EditCall {
-  readonly contract: Contract;
+  readonly collection: Collection;
   readonly id: PlantId;
   readonly headers: Headers;
   readonly caller: Caller;
@@ -37,13 +37,13 @@ export interface Edited {
  *   plant has changed.
  */
 export function editOne(
-  { contract, id, headers, caller, resolveCreator, store }: EditCall,
+  { collection, id, headers, caller, resolveCreator, store }: EditCall,
   decide: (plant: Plant | undefined, stored: StoredOne | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
   return store.change(async (access) => {
     const run = new EditRun(access, clientEditor(caller));
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const stored = await readOne(contract, access, id);
+      const stored = await readOne(collection, access, id);
       const plant = decide(stored?.plant, stored);
       if (plant instanceof ApiError) return plant;
       const failed = checkPreconditions(headers, stored?.entityTag);
@@ -51,7 +51,7 @@ export function editOne(
       const isSame =
         stored === undefined
           ? plant === undefined
-          : plant !== undefined && valuesEqual(contract, stored.plant.values, plant.values);
+          : plant !== undefined && valuesEqual(collection, stored.plant.values, plant.values);
       if (isSame) return { stored, isCreated: false };
       const unknown = plant && caller.creator === undefined ? await resolveCreator(caller) : undefined;
       if (unknown !== undefined) return unknown;
@@ -60,15 +60,15 @@ export function editOne(
       const change = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
       const [outcome] = await run.edit([change]);
       if (outcome === "done") {
-        const edited = plant && toStored(contract, plant, createdAt);
-        if (edited !== undefined && contract.keepsChangeTime) {
-          const changedAt = (await readOne(contract, access, id))?.changedAt;
+        const edited = plant && toStored(collection, plant, createdAt);
+        if (edited !== undefined && collection.keepsChangeTime) {
+          const changedAt = (await readOne(collection, access, id))?.changedAt;
           return { stored: { ...edited, changedAt }, isCreated: stored === undefined };
         }
         return { stored: edited, isCreated: stored === undefined };
       }
     }
-    return unavailable(`The ${contract.words.one} is being changed by others`);
+    return unavailable(`The ${collection.words.one} is being changed by others`);
   });
 }
 

@@ -1,7 +1,7 @@
 // PUT and PATCH of one plant, such as {base}/plants/{id}: a replacement, and a merge patch (RFC
 // 7396).
 
-import type { Contract, EditOperation, Plant } from "../core/contract/contract.ts";
+import type { Collection, EditOperation, Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { parseExactJson } from "../core/contract/json/exact-json.ts";
 import { bodyJson, responseJson } from "../core/contract/plant.ts";
@@ -16,52 +16,52 @@ import { idInPath } from "./parameters.ts";
 import type { StoredOne } from "./read-one.ts";
 
 /** @param shape the contract's, which is there. */
-export function replaceOperation(contract: Contract, shape: EditOperation): Operation {
-  const { words } = contract;
+export function replaceOperation(collection: Collection, shape: EditOperation): Operation {
+  const { words } = collection;
   const mayCreate = shape.successes[201] !== undefined;
   return defineOperation({
-    ...commonOf(contract, shape),
+    ...commonOf(collection, shape),
     method: "PUT",
     summary: `Replace ${withArticle(words.one)}`,
     description: `Replaces ${withArticle(words.one)}${mayCreate ? ", or creates it" : ""}. ${durability}`,
-    body: { schema: exampleBody(contract), parse: (bytes) => bytes },
+    body: { schema: exampleBody(collection), parse: (bytes) => bytes },
     async handle({ parameters: { id }, body, ...call }) {
-      const replacement = parseEdit(contract, shape.body, "replace", body, id);
+      const replacement = parseEdit(collection, shape.body, "replace", body, id);
       if (replacement instanceof ApiError) return replacement;
       const edited = await editOne({ ...call, id }, (stored) =>
         stored === undefined && !mayCreate
-          ? noSuchPlant(contract, id)
-          : replacePlant(contract, shape.body, replacement, stored, id),
+          ? noSuchPlant(collection, id)
+          : replacePlant(collection, shape.body, replacement, stored, id),
       );
-      return edited instanceof ApiError ? edited : replyOf(contract, shape, edited, call.url);
+      return edited instanceof ApiError ? edited : replyOf(collection, shape, edited, call.url);
     },
   });
 }
 
 /** @param shape the contract's, which is there. */
-export function changeOperation(contract: Contract, shape: EditOperation): Operation {
-  const { words } = contract;
+export function changeOperation(collection: Collection, shape: EditOperation): Operation {
+  const { words } = collection;
   return defineOperation({
-    ...commonOf(contract, shape),
+    ...commonOf(collection, shape),
     method: "PATCH",
     summary: `Change ${withArticle(words.one)}`,
     description: `Changes properties of ${withArticle(words.one)} (RFC 7396): null removes one, and those that are not sent stay as they
 are. ${durability}`,
     body: {
       types: ["application/json", mergePatchType],
-      schema: exampleBody(contract),
+      schema: exampleBody(collection),
       parse: (bytes) => bytes,
     },
     async handle({ parameters: { id }, body, checkSize, ...call }) {
-      const patch = parseEdit(contract, shape.body, "change", body, id);
+      const patch = parseEdit(collection, shape.body, "change", body, id);
       if (patch instanceof ApiError) return patch;
       const merge = (stored: Plant | undefined) => {
-        if (stored === undefined) return noSuchPlant(contract, id);
-        const merged = mergePlant(contract, shape.body, patch, stored);
-        return merged instanceof ApiError ? merged : (checkSize(bodyJson(contract, merged)) ?? merged);
+        if (stored === undefined) return noSuchPlant(collection, id);
+        const merged = mergePlant(collection, shape.body, patch, stored);
+        return merged instanceof ApiError ? merged : (checkSize(bodyJson(collection, merged)) ?? merged);
       };
       const edited = await editOne({ ...call, id }, merge);
-      return edited instanceof ApiError ? edited : replyOf(contract, shape, edited, call.url);
+      return edited instanceof ApiError ? edited : replyOf(collection, shape, edited, call.url);
     },
   });
 }
@@ -73,25 +73,25 @@ const durability =
   "The response is sent only after the change is on stable storage. With an ETag in `If-Match` nobody else's change is overwritten.";
 
 /** The part of the definition that PUT and PATCH share. */
-function commonOf(contract: Contract, shape: EditOperation) {
+function commonOf(collection: Collection, shape: EditOperation) {
   return {
     operationId: shape.operationId,
     access: shape.access,
     errors: shape.errors,
     headers: shape.headers,
     path: shape.path,
-    parameters: { id: idInPath(contract) },
+    parameters: { id: idInPath(collection) },
     isConditional: true,
-    responses: responsesOf(contract, shape),
+    responses: responsesOf(collection, shape),
   };
 }
 
-function exampleBody(contract: Contract): object {
-  const [example] = contract.examples as readonly [Plant];
-  return { type: "object", example: parseExactJson(bodyJson(contract, example)) };
+function exampleBody(collection: Collection): object {
+  const [example] = collection.examples as readonly [Plant];
+  return { type: "object", example: parseExactJson(bodyJson(collection, example)) };
 }
 
-function responsesOf({ words }: Contract, { successes }: EditOperation): OperationDocument["responses"] {
+function responsesOf({ words }: Collection, { successes }: EditOperation): OperationDocument["responses"] {
   return Object.fromEntries(
     Object.entries(successes).map(([status, response]) => [
       status,
@@ -105,7 +105,7 @@ function responsesOf({ words }: Contract, { successes }: EditOperation): Operati
 }
 
 function replyOf(
-  contract: Contract,
+  collection: Collection,
   { status, successes }: EditOperation,
   edited: Edited,
   url: string,
@@ -116,7 +116,7 @@ function replyOf(
   return {
     status: own,
     ...(response !== undefined && {
-      jsonText: responseJson(contract, response, stored.plant, { ...stored, url }),
+      jsonText: responseJson(collection, response, stored.plant, { ...stored, url }),
     }),
     headers: { ETag: stored.entityTag },
   };

@@ -1,6 +1,6 @@
 // GET of one plant, such as {base}/plants/{id}.
 
-import { type Contract, wholeOf } from "../core/contract/contract.ts";
+import { type Collection, wholeOf } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { responseJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
@@ -16,10 +16,10 @@ export const entityTagHeader = {
   schema: { type: "string", examples: ['"q1mTfOCe0yT8k9Jv2bXbVA"'] },
 };
 
-export function getOperation(contract: Contract): Operation {
-  const { itemPath, words, operations } = contract;
+export function getOperation(collection: Collection): Operation {
+  const { itemPath, words, operations } = collection;
   const { get } = operations;
-  const response = get?.response ?? operations.create.response ?? wholeOf(contract);
+  const response = get?.response ?? operations.create.response ?? wholeOf(collection);
   return defineOperation({
     operationId: get?.operationId ?? operationName("get", words.one),
     access: get?.access,
@@ -29,13 +29,13 @@ export function getOperation(contract: Contract): Operation {
     path: get?.path ?? itemPath,
     summary: `Get ${withArticle(words.one)}`,
     description: `Returns ${withArticle(words.one)} as it is stored.`,
-    parameters: { id: idInPath(contract) },
+    parameters: { id: idInPath(collection) },
     responses: {
       200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
     },
     async handle({ parameters: { id }, headers, url, store }) {
-      const stored = await readOne(contract, store, id);
-      if (stored === undefined) return noSuchPlant(contract, id);
+      const stored = await readOne(collection, store, id);
+      if (stored === undefined) return noSuchPlant(collection, id);
       const { entityTag } = stored;
       const failed = checkMatch(headers, entityTag, "leave the header out to get it as it is now");
       if (failed !== undefined) return failed;
@@ -43,14 +43,14 @@ export function getOperation(contract: Contract): Operation {
       if (excludes(headers, entityTag)) return { status: 304, ...own };
       return {
         status: 200,
-        jsonText: responseJson(contract, response, stored.plant, { ...stored, url }),
+        jsonText: responseJson(collection, response, stored.plant, { ...stored, url }),
         ...own,
       };
     },
   });
 }
 
-export function noSuchPlant({ id: { type }, words }: Contract, id: PlantId): ApiError {
+export function noSuchPlant({ id: { type }, words }: Collection, id: PlantId): ApiError {
   return new ApiError(
     "notFound",
     `There is no ${words.one} with the id ${type.toJson(id)}; create it, or ask for another one.`,

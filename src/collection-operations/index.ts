@@ -1,6 +1,6 @@
 // The operations of a collection beside the create.
 
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { deleteOperation } from "./delete-plant.ts";
 import { changeOperation, replaceOperation } from "./edit-plant.ts";
@@ -8,7 +8,7 @@ import { getOperation } from "./get-plant.ts";
 import { listOperation } from "./list-plants.ts";
 import { operationNames } from "./operation-settings.ts";
 
-const operations: Readonly<Record<(typeof operationNames)[number], (contract: Contract) => Operation>> = {
+const operations: Readonly<Record<(typeof operationNames)[number], (collection: Collection) => Operation>> = {
   list: listOperation,
   get: getOperation,
   delete: deleteOperation,
@@ -17,12 +17,12 @@ const operations: Readonly<Record<(typeof operationNames)[number], (contract: Co
 /**
  * The operations that the contract describes, and others by the names that `--operations` takes.
  */
-export function collectionOperations(contract: Contract, names: readonly string[] = []): Operation[] {
-  const { replace, change } = contract.operations;
+export function collectionOperations(collection: Collection, names: readonly string[] = []): Operation[] {
+  const { replace, change } = collection.operations;
   const offered = operationNames.flatMap((name) =>
-    contract.operations[name] !== undefined || names.includes(name) ? [operations[name](contract)] : [],
+    collection.operations[name] !== undefined || names.includes(name) ? [operations[name](collection)] : [],
   );
-  if (replace !== undefined) offered.push(replaceOperation(contract, replace));
-  if (change !== undefined) offered.push(changeOperation(contract, change));
+  if (replace !== undefined) offered.push(replaceOperation(collection, replace));
+  if (change !== undefined) offered.push(changeOperation(collection, change));
   return offered;
 }

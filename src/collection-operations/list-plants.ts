@@ -1,6 +1,6 @@
 // GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
 
-import { type Contract, type Field, pagePlantsMax, wholeOf } from "../core/contract/contract.ts";
+import { type Collection, type Field, pagePlantsMax, wholeOf } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
@@ -13,12 +13,12 @@ import { pageBytesMax } from "./operation-settings.ts";
 import { int32, optional, type Parameter, type Parameters, plantId, required } from "./parameters.ts";
 import { noFilter, type PageFilter, pageReader } from "./read-page.ts";
 
-export function listOperation(contract: Contract): Operation {
-  const { words, operations, list: shape } = contract;
+export function listOperation(collection: Collection): Operation {
+  const { words, operations, list: shape } = collection;
   const { create, list: described } = operations;
-  const collection = described?.path ?? contract.path;
-  const response = described?.response ?? create.response ?? wholeOf(contract);
-  const readPage = pageReader(contract, response);
+  const listPath = described?.path ?? collection.path;
+  const response = described?.response ?? create.response ?? wholeOf(collection);
+  const readPage = pageReader(collection, response);
   const isByAfter = shape.paging === "after";
 
   return defineOperation({
@@ -27,15 +27,15 @@ export function listOperation(contract: Contract): Operation {
     errors: described?.errors,
     headers: described?.headers,
     method: "GET",
-    path: collection,
+    path: listPath,
     summary: `List ${words.many}`,
     description:
       `Returns ${words.many} in the order of their ids. If there are more, \`Link\` has the address of the next page
 (RFC 8288). ${isByAfter ? `A page of long texts may have fewer ${words.many} than \`${shape.limit.name}\`.` : ""}`.trim(),
     parameters: {
-      ...limitParameter(contract),
-      ...pagingParameters(contract),
-      ...filterParameters(contract),
+      ...limitParameter(collection),
+      ...pagingParameters(collection),
+      ...filterParameters(collection),
     },
     responses: {
       200: {
@@ -46,7 +46,7 @@ export function listOperation(contract: Contract): Operation {
             schema: {
               type: "string",
               examples: [
-                `<${collection}?${shape.limit.name}=100&${shape.pagingName}=${isByAfter ? "9007199254740993" : 2}>; rel="next"`,
+                `<${listPath}?${shape.limit.name}=100&${shape.pagingName}=${isByAfter ? "9007199254740993" : 2}>; rel="next"`,
               ],
             },
           },
@@ -68,7 +68,7 @@ export function listOperation(contract: Contract): Operation {
       const size = Math.min(limit, pagePlantsMax);
       const number = isByAfter ? 0 : (start as number);
       const offset = shape.paging === "page" ? (number - shape.firstPage) * size : number;
-      const filter = filterOf(contract, parameters);
+      const filter = filterOf(collection, parameters);
       const found = await readPage(read, { after, offset, size, filter, url });
       const { plants, last, hasMore, isFull, isCutShort } = found;
       if (!isByAfter && limit > size && isFull)
@@ -115,7 +115,7 @@ const filterMsMax = 1_000;
 
 /** The condition of the filters that were sent. */
 function filterOf(
-  { fields, list: { filters } }: Contract,
+  { fields, list: { filters } }: Collection,
   sent: Readonly<Record<string, unknown>>,
 ): PageFilter {
   const parameters: SqlValue[] = [];
@@ -130,7 +130,7 @@ function filterOf(
   return conditions.length === 0 ? noFilter : { sql: conditions.join(""), parameters, msMax: filterMsMax };
 }
 
-function filterParameters({ fields, list, words }: Contract): Parameters {
+function filterParameters({ fields, list, words }: Collection): Parameters {
   const all = list.filters.map(({ name, field: index }): [string, Parameter<FieldValue | undefined>] => {
     const { name: fieldName, type, schema } = fields[index] as Field;
     const description = `Only ${words.many} whose ${fieldName} this is.`;
@@ -140,16 +140,16 @@ function filterParameters({ fields, list, words }: Contract): Parameters {
   return Object.fromEntries(all);
 }
 
-function limitParameter({ list: { limit }, words }: Contract): Parameters {
+function limitParameter({ list: { limit }, words }: Collection): Parameters {
   const parameter = int32({ description: `At most this many ${words.many}.`, ...limit });
   return { [limit.name]: limit.isRequired ? required(parameter) : parameter };
 }
 
-function pagingParameters(contract: Contract): Parameters {
-  const { list, words } = contract;
+function pagingParameters(collection: Collection): Parameters {
+  const { list, words } = collection;
   const maximum = 2 ** 31 - 1;
   const parameters = {
-    after: () => optional(plantId(contract, `Only ${words.many} with a greater id.`)),
+    after: () => optional(plantId(collection, `Only ${words.many} with a greater id.`)),
     offset: () =>
       int32({ description: `The ${words.many} before the page.`, minimum: 0, maximum, default: 0 }),
     page: () =>

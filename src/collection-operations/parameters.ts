@@ -1,6 +1,6 @@
 // Parameters of an operation's path and query: their types, and the error of one that is not valid.
 
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { shorten } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
@@ -38,16 +38,16 @@ export function int64(description: string): Parameter<bigint> {
 }
 
 /** The id in the path of one resource. */
-export function idInPath(contract: Contract): Parameter<PlantId> {
-  const { words, idParameter } = contract;
-  return { ...plantId(contract, `The id of the ${words.one}.`), shownName: idParameter };
+export function idInPath(collection: Collection): Parameter<PlantId> {
+  const { words, idParameter } = collection;
+  return { ...plantId(collection, `The id of the ${words.one}.`), shownName: idParameter };
 }
 
 /** An id. An integer outside the limits of the contract may be one of an earlier contract. */
-export function plantId(contract: Contract, description: string): Parameter<PlantId> {
-  const { type, schema } = contract.id;
+export function plantId(collection: Collection, description: string): Parameter<PlantId> {
+  const { type, schema } = collection.id;
   if (type.kind === "integer") return int64(description);
-  const examples = contract.examples.map(({ id }) => id);
+  const examples = collection.examples.map(({ id }) => id);
   // OpenAPI has no empty segment, and an empty text is no id.
   return {
     description,

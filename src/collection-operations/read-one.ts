@@ -1,6 +1,6 @@
 // One stored plant, with its time of creation and its entity tag.
 
-import type { Contract, Plant } from "../core/contract/contract.ts";
+import type { Collection, Plant } from "../core/contract/contract.ts";
 import { toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { entityTag } from "../core/http/entity-tag.ts";
@@ -16,16 +16,16 @@ export interface StoredOne {
 
 /** Rejects as the store does. */
 export async function readOne(
-  contract: Contract,
+  collection: Collection,
   store: Pick<OperationStore, "get">,
   id: PlantId,
 ): Promise<StoredOne | undefined> {
   const row = await store.get(id);
   if (row === undefined) return undefined;
-  const stored = toStored(contract, { id, values: toValues(contract, row) }, row.created_at);
+  const stored = toStored(collection, { id, values: toValues(collection, row) }, row.created_at);
   return { ...stored, changedAt: row.changed_at };
 }
 
-export function toStored(contract: Contract, plant: Plant, createdAt: bigint): StoredOne {
-  return { plant, createdAt, entityTag: entityTag(contract, plant, createdAt) };
+export function toStored(collection: Collection, plant: Plant, createdAt: bigint): StoredOne {
+  return { plant, createdAt, entityTag: entityTag(collection, plant, createdAt) };
 }

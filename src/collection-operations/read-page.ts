@@ -1,6 +1,6 @@
 // Reads a page of plants in the order of their ids. The JSON of a page is limited.
 
-import type { Contract, PlantColumns, Representation } from "../core/contract/contract.ts";
+import type { Collection, PlantColumns, Representation } from "../core/contract/contract.ts";
 import { itemUrl, responseJson, toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { type TimeColumns, timeColumns } from "../core/store/group-read.ts";
@@ -44,15 +44,15 @@ export interface Page {
 }
 
 /** Makes the function that reads pages. */
-export function pageReader(contract: Contract, response: Representation) {
-  const { fields } = contract;
+export function pageReader(collection: Collection, response: Representation) {
+  const { fields } = collection;
   const texts = fields.filter(({ type }) => type.column.postgres === "text");
   // The size of a text is in the header of its row. Reading the texts took 0.3 ms a megabyte.
   const bytes = [
     ...texts.map(({ column }) => `coalesce(octet_length(${column}), 0)`),
     scalarBytesMax * (fields.length - texts.length),
   ].join(" + ");
-  const columns = ["id", ...timeColumns(contract), ...fields.map(({ column }) => column)].join(", ");
+  const columns = ["id", ...timeColumns(collection), ...fields.map(({ column }) => column)].join(", ");
 
   return async (
     read: OperationStore["read"],
@@ -84,11 +84,11 @@ export function pageReader(contract: Contract, response: Representation) {
           );
     const plants = rows.map((row) => {
       const { id, created_at: createdAt, changed_at: changedAt } = row;
-      const plant = { id, values: toValues(contract, row) };
-      return responseJson(contract, response, plant, {
+      const plant = { id, values: toValues(collection, row) };
+      return responseJson(collection, response, plant, {
         createdAt,
         changedAt,
-        url: itemUrl(contract, url, id),
+        url: itemUrl(collection, url, id),
       });
     });
     // Escaping makes a text up to six times as long.

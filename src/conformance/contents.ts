@@ -3,7 +3,13 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type Access, tokenField } from "../core/contract/access.ts";
-import type { Contract, Field, Representation } from "../core/contract/contract.ts";
+import {
+  type Collection,
+  type Contract,
+  type Field,
+  onlyCollection,
+  type Representation,
+} from "../core/contract/contract.ts";
 import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { numberedId, type PlantId } from "../core/contract/plant-id.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -23,6 +29,7 @@ const otherTypes = ["5", "true", "[]", "{}"];
 /** A contract as the rules use it. */
 export class Contents {
   readonly contract: Contract;
+  readonly collection: Collection;
   /** Values of each field, as JSON. */
   readonly #values: ReadonlyMap<Field, readonly string[]>;
   /** The field that the rules vary: "name". A text if there is one that takes common texts. */
@@ -45,12 +52,13 @@ export class Contents {
   described: ResponseCheck | undefined;
 
   /** Throws an OperatorError for a contract whose plants the rules cannot make. */
-  constructor(contract: Contract) {
-    const { fields, titleField, groupField, words } = contract;
+  constructor(contract: Contract, collection = onlyCollection(contract)) {
+    const { fields, titleField, groupField, words } = collection;
     this.contract = contract;
-    this.idLimits = idLimitsOf(contract);
-    this.#values = new Map(fields.map((field) => [field, sampleValues(contract, field)]));
-    const { create, get } = contract.operations;
+    this.collection = collection;
+    this.idLimits = idLimitsOf(collection);
+    this.#values = new Map(fields.map((field) => [field, sampleValues(collection, field)]));
+    const { create, get } = collection.operations;
     this.created = create.response;
     this.#shown = (create.response ?? get?.response)?.fields;
     const texts = fields.filter((field) => takesCommonTexts(field) && this.isReturned(field));
@@ -68,7 +76,7 @@ export class Contents {
 
   /** Whether responses have a field. */
   isReturned(field: Field): boolean {
-    return this.#shown?.[this.contract.fields.indexOf(field)] !== false;
+    return this.#shown?.[this.collection.fields.indexOf(field)] !== false;
   }
 
   #exampleOf(field: Field): string {
@@ -79,22 +87,22 @@ export class Contents {
 
   /** Whether the bodies of the rules have ids. Otherwise the server chooses them. */
   get sendsIds(): boolean {
-    return this.contract.id.isRequired;
+    return this.collection.id.isRequired;
   }
 
   /** Whether ids are texts, which the run numbers. */
   get hasTextIds(): boolean {
-    return this.contract.id.type.kind !== "integer";
+    return this.collection.id.type.kind !== "integer";
   }
 
   /** The id of a number. */
   idOfNumber(number: bigint): PlantId {
-    return numberedId(this.contract.id.format ?? "int64", number);
+    return numberedId(this.collection.id.format ?? "int64", number);
   }
 
   /** The member with the id, as JSON; "ID" stands for one that is new. */
   idMember(id: bigint | string): string {
-    const { name, type } = this.contract.id;
+    const { name, type } = this.collection.id;
     const json = typeof id === "bigint" ? type.toJson(this.idOfNumber(id)) : id;
     return `${asciiJson(JSON.stringify(name))}:${json === "ID" && this.hasTextIds ? '"ID"' : json}`;
   }
@@ -106,7 +114,7 @@ export class Contents {
 
   /** How a create takes a token. */
   get access(): Access {
-    return this.contract.operations.create.access;
+    return this.collection.operations.create.access;
   }
 
   /** The header field with a token, or without one; none if no token is taken. */
@@ -127,7 +135,7 @@ export class Contents {
 
   /** The fields besides the title and the group. */
   get otherFields(): readonly Field[] {
-    return this.contract.fields.filter((field) => field !== this.title && field !== this.group);
+    return this.collection.fields.filter((field) => field !== this.title && field !== this.group);
   }
 
   /** Whether a plant is a required and an optional text, as in the Plant Store. */
@@ -260,14 +268,14 @@ export class Contents {
 
   /** The id of a response, exact to the last digit. */
   idOf(text: string): PlantId | undefined {
-    const { name, type } = this.contract.id;
+    const { name, type } = this.collection.id;
     const value = memberOf(text, name);
     return value === undefined ? undefined : type.fromJson(JSON.parse(value), () => value);
   }
 
   /** A sentence about plants in the words of the contract. */
   inItsWords(sentence: string): string {
-    const { words, operations } = this.contract;
+    const { words, operations } = this.collection;
     const replacements: Readonly<Record<string, string>> = {
       NewPlant: words.body,
       Plant: words.one.slice(0, 1).toUpperCase() + words.one.slice(1),

@@ -54,10 +54,10 @@ const texts: Readonly<Record<string, string>> = {
 const escapeLetter = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 export function contractRules(contents: Contents): readonly Rule[] {
-  const { contract, title, group, named } = contents;
+  const { collection, title, group, named } = contents;
   const { operation, success, security, rejection, errorSchema, plantSchema, newPlantSchema } =
-    placesIn(contract);
-  const { status: created, errors } = contract.operations.create;
+    placesIn(contents);
+  const { status: created, errors } = collection.operations.create;
   const { status: rejected } = formOf(errors, "invalidPlant");
   const { access } = contents;
   const noToken = access.isOpen && unfitReasons.noToken;
@@ -67,10 +67,11 @@ export function contractRules(contents: Contents): readonly Rule[] {
   const fittingTexts = Object.fromEntries(
     Object.entries(texts).filter(([, text]) => contents.takesTitle(text)),
   );
-  const isTaken = (member: string) => [contract.id, ...contract.fields].some(({ name }) => name === member);
+  const isTaken = (member: string) =>
+    [collection.id, ...collection.fields].some(({ name }) => name === member);
   const isReturned = (member: string) =>
-    contract.fields.some((field) => field.name === member && contents.isReturned(field)) ||
-    (contents.created?.hasId === true && member === contract.id.name) ||
+    collection.fields.some((field) => field.name === member && contents.isReturned(field)) ||
+    (contents.created?.hasId === true && member === collection.id.name) ||
     member === contents.created?.createdName;
   return rulesOf(contents, "contract", {
     create: {
@@ -108,7 +109,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
           expectJsonType(response);
           const body = parseObject(response);
           const text = textOf(response);
-          for (const field of contract.fields) {
+          for (const field of collection.fields) {
             const fault = contents.isReturned(field) ? contents.findFault(text, field) : undefined;
             if (fault !== undefined)
               throw new RuleViolation(`${fault}, received ${shorten(body[field.name])}`);
@@ -171,7 +172,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       },
     },
     "unknown-members": {
-      unfit: !contract.allowsOthers && unfitReasons.noOthers,
+      unfit: !collection.allowsOthers && unfitReasons.noOthers,
       title: "Unknown members are accepted, and a Plant has no members but name and tag.",
       generalTitle: "Unknown members are accepted, and a Plant has none of them.",
       required: byDecision(decision("Unknown fields"), decision("The 200 response")),
@@ -305,7 +306,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       generalTitle: "A body without an id or another required member is rejected.",
       required: byContract(newPlantSchema, plantSchema),
       run: async (check) => {
-        for (const field of contract.fields.filter(({ isRequired }) => isRequired))
+        for (const field of collection.fields.filter(({ isRequired }) => isRequired))
           await check.case(`no ${field.name}`, () =>
             check.expectInvalid(check.withNewId(contents.bodyWithout("ID", field))),
           );
@@ -323,7 +324,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       run: async (check) => {
         const withTag = () => check.create(check.plant("Monstera", "tropical"));
         const withEvery = () => check.create(contents.fullPlant(check.id()).body);
-        for (const field of contract.fields)
+        for (const field of collection.fields)
           for (const wrong of contents.wrongValues(field)) {
             const body = contents.bodyWith(check.id(), field, wrong);
             const send = async () => expectClientError(await check.create(body));
@@ -349,7 +350,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       ),
     },
     "error-members": {
-      applies: contract.operations.create.errors.shape.schema !== undefined,
+      applies: collection.operations.create.errors.shape.schema !== undefined,
       title: `The body of every ${rejected} is JSON and an Error: \`error\`, an int32, and \`message\`, a string.`,
       required: byContract(rejection, errorSchema),
       ...ofEveryResponse(
@@ -365,7 +366,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
 
 /** Checked last: what it sends has left servers unable to answer anything. */
 export function robustnessRules(contents: Contents): readonly Rule[] {
-  const { operation, newPlantSchema } = placesIn(contents.contract);
+  const { operation, newPlantSchema } = placesIn(contents);
   return rulesOf(contents, "contract", {
     "no-server-error": {
       title: "No JSON in the body gets a status of 500 or more.",

@@ -1,7 +1,7 @@
 // The responses that a contract describes, as one rule holds every response of a run against them:
 // the status, the media type and the schema.
 
-import type { Contract, OpenApiDocument } from "../core/contract/contract.ts";
+import type { OpenApiDocument } from "../core/contract/contract.ts";
 import { methods } from "../core/contract/description/described-operation.ts";
 import { Place } from "../core/contract/description/place.ts";
 import { parseExactJson } from "../core/contract/json/exact-json.ts";
@@ -11,6 +11,7 @@ import { describeFault, type SchemaCheck } from "../core/contract/schema/schema-
 import { SchemaReader } from "../core/contract/schema/schema-reader.ts";
 import { Work, WorkExceeded } from "../core/contract/schema/work.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import type { Contents } from "./contents.ts";
 import { expectThat, shorten, textOf } from "./expectations.ts";
 import { isRaw, type RequestParts } from "./request-parts.ts";
 import { type HttpResponse, headerOf } from "./response-parser.ts";
@@ -39,7 +40,7 @@ export class DescribedResponses implements ResponseCheck {
     this.#operations = operations;
   }
 
-  static async read({ document, path }: Contract): Promise<DescribedResponses> {
+  static async read({ contract: { document }, collection: { path } }: Contents): Promise<DescribedResponses> {
     const root = Place.root(withoutWriteOnly(document) as OpenApiDocument);
     const reader = new SchemaReader();
     const operations: DescribedOperation[] = [];

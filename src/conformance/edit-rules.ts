@@ -20,8 +20,8 @@ import type { RuleContext } from "./rule-context.ts";
 const conditional = decision("`ETag`, `If-Match`, `If-None-Match`");
 
 export function editRules(contents: Contents): readonly Rule[] {
-  const { contract, title, group } = contents;
-  const { replace, change, get } = contract.operations;
+  const { collection, title, group } = contents;
+  const { replace, change, get } = collection.operations;
   const put = (check: RuleContext, id: string, body: string, headers = {}) =>
     sendOperation(check, "replace", `/${id}`, { body, headers });
   const patch = (check: RuleContext, id: string, body: string) =>
@@ -48,7 +48,7 @@ export function editRules(contents: Contents): readonly Rule[] {
     replace: {
       applies: isVisible && replace !== undefined,
       title: "A plant that was replaced is got as it is now.",
-      required: byContract(itemPlace(contract, "replace")),
+      required: byContract(itemPlace(contents, "replace")),
       run: async (check) => {
         const { id, body } = await created(check);
         expectAccepted(await put(check, id, body("Ficus")));
@@ -58,7 +58,7 @@ export function editRules(contents: Contents): readonly Rule[] {
     "replace-creates": {
       applies: isVisible && replace?.successes[201] !== undefined,
       title: "A PUT of a plant that is not there creates it, with 201.",
-      required: byContract(`${itemPlace(contract, "replace")}.responses.201`),
+      required: byContract(`${itemPlace(contents, "replace")}.responses.201`),
       run: async (check) => {
         const number = check.id();
         const id = encodeURIComponent(String(contents.idOfNumber(number)));
@@ -69,7 +69,7 @@ export function editRules(contents: Contents): readonly Rule[] {
     change: {
       applies: isVisible && change?.body.members.includes(title.name) === true,
       title: "A merge patch changes the members that it has, and removes those that are null.",
-      required: byContract(itemPlace(contract, "change"), rfc(7396, "2")),
+      required: byContract(itemPlace(contents, "change"), rfc(7396, "2")),
       run: async (check) => {
         const { id } = await created(check);
         expectAccepted(await patch(check, id, `{${title.jsonName}${contents.titleJson("Ficus")}}`));

@@ -54,8 +54,8 @@ function invalidUtf8(contents: Contents): Readonly<Record<string, string>> {
 
 /** Bodies with a wrong member, where the contract has such. */
 function wrongMembers(contents: Contents): Readonly<Record<string, string>> {
-  const { title, group, contract } = contents;
-  const wrong = contract.fields.flatMap((field) => {
+  const { title, group, collection } = contents;
+  const wrong = collection.fields.flatMap((field) => {
     const kinds = field === title ? { null: "null", "a number": "5" } : { null: "null", "an array": '["x"]' };
     const given = Object.entries(kinds).filter(([, json]) => contents.isWrong(field, json));
     const name = field === title ? "name" : field === group ? "tag" : `"${field.name}"`;
@@ -64,7 +64,7 @@ function wrongMembers(contents: Contents): Readonly<Record<string, string>> {
         [contents.inItsWords(`a ${name} that is ${kind}`), contents.bodyWith("ID", field, json)] as const,
     );
   });
-  const missing = contract.fields.filter(({ isRequired }) => isRequired);
+  const missing = collection.fields.filter(({ isRequired }) => isRequired);
   return Object.fromEntries([
     ...missing.map((field) => [`no ${field.name}`, contents.bodyWithout("ID", field)] as const),
     ...wrong,
@@ -72,7 +72,7 @@ function wrongMembers(contents: Contents): Readonly<Record<string, string>> {
 }
 
 const invalidPlants = (contents: Contents): Readonly<Record<string, string>> => ({
-  ...((contents.sendsIds || contents.contract.fields.some(({ isRequired }) => isRequired)) && {
+  ...((contents.sendsIds || contents.collection.fields.some(({ isRequired }) => isRequired)) && {
     "no members": "{}",
   }),
   null: "null",
@@ -110,11 +110,11 @@ function expectCodes(
 }
 
 export function errorRules(contents: Contents): readonly Rule[] {
-  const { access, contract, title, group, named } = contents;
-  const { path } = contract;
+  const { access, collection, title, group, named } = contents;
+  const { path } = collection;
   const serverIds = !contents.sendsIds && unfitReasons.serverIds;
   const noToken = access.isOpen && unfitReasons.noToken;
-  const { operation, errorCode } = placesIn(contract);
+  const { operation, errorCode } = placesIn(contents);
   const responses = `${operation}.responses`;
   const unauthorized = `${responses}.401`;
   const escapedTexts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
@@ -172,7 +172,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
       title: "The message of 40002 names every invalid member.",
       required: byDecision(wrongFields),
       run: async (check) => {
-        const wrong = contract.fields.flatMap((field) => {
+        const wrong = collection.fields.flatMap((field) => {
           const json = ["5", '["x"]'].find((each) => contents.isWrong(field, each));
           return json === undefined ? [] : [{ field, json }];
         });
@@ -182,7 +182,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
         );
         const { message } = await check.expectRejected(body, "invalidPlant");
         for (const member of [
-          ...(contents.sendsIds ? [contract.id.name] : []),
+          ...(contents.sendsIds ? [collection.id.name] : []),
           ...wrong.map(({ field }) => field.name),
         ])
           expectThat(

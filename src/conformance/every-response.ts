@@ -14,7 +14,7 @@ function requestsOfEachKind(check: RuleContext): Readonly<Record<string, Request
     "not a NewPlant": { body: "{}" },
     "no token": { body: "{}", headers: check.contents.credentials(null) },
     "an unknown token": { body: "{}", headers: check.contents.credentials("unknown") },
-    "an unknown path": { path: `${check.contents.contract.path}/unknown/path`, body: "{}" },
+    "an unknown path": { path: `${check.contents.collection.path}/unknown/path`, body: "{}" },
     // A service that has more operations than this one has no PATCH of the collection.
     "another method": { method: "PATCH" },
     "another media type": { body: "{}", headers: { "Content-Type": "text/plain" } },

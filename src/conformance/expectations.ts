@@ -79,13 +79,14 @@ export function expectMembers(
  * chosen.
  */
 export function expectReturnedId(contents: Contents, response: HttpResponse, id: bigint): void {
-  const { contract, created, sendsIds } = contents;
+  const { collection, created, sendsIds } = contents;
   if (created?.hasId !== true) return;
   const returned = contents.idOf(textOf(response));
   const expected = contents.idOfNumber(id);
   if (sendsIds)
     expectThat(returned === expected, `expected the id ${expected}, received ${returned ?? "none"}`);
-  else expectThat(returned !== undefined, `expected ${contract.id.name} to be ${contract.id.type.expected}`);
+  else
+    expectThat(returned !== undefined, `expected ${collection.id.name} to be ${collection.id.type.expected}`);
 }
 
 /**
@@ -119,7 +120,7 @@ export function expectError(contents: Contents, response: HttpResponse, code: Er
 }
 
 /** How the contract writes errors: as most operations, and as each of them. */
-function formatsOf({ contract: { errors, operations } }: Contents): readonly ErrorFormat[] {
+function formatsOf({ contract: { errors }, collection: { operations } }: Contents): readonly ErrorFormat[] {
   return [operations.create.errors, errors, ...Object.values(operations).map((each) => each.errors)];
 }
 

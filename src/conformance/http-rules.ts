@@ -71,7 +71,7 @@ function altered(check: RuleContext, change: (text: string) => string, headers =
 }
 
 export function httpRules(contents: Contents): readonly Rule[] {
-  const { operation } = placesIn(contents.contract);
+  const { operation } = placesIn(contents);
   return rulesOf(contents, "http", {
     "keep-alive": {
       title: "A connection stays open after any response that does not say close.",
@@ -154,7 +154,9 @@ export function httpRules(contents: Contents): readonly Rule[] {
       title: "A query string does not change the operation.",
       required: byDecision(`${operation}.operationId`, rfc(3986, "3.4")),
       run: async (check) => {
-        expectAccepted(await check.send({ path: `${contents.contract.path}?x=1&id=2`, body: check.plant() }));
+        expectAccepted(
+          await check.send({ path: `${contents.collection.path}?x=1&id=2`, body: check.plant() }),
+        );
       },
     },
     "http-1.0": {

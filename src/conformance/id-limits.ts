@@ -1,6 +1,6 @@
 // The ids that a contract allows, from which a run chooses its own.
 
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import { int64Max, int64Min } from "../core/contract/values/int64.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { textLimits } from "./text-ids.ts";
@@ -15,7 +15,7 @@ export interface IdLimits {
 const idsMin = 2n ** 22n;
 
 /** Finds the limits of a contract's ids. Throws an OperatorError if a run cannot make them. */
-export function idLimitsOf({ id, examples, words }: Contract): IdLimits {
+export function idLimitsOf({ id, examples, words }: Collection): IdLimits {
   const unfit = (needed: string) =>
     new OperatorError(`${needed}, but the id of a ${words.one} must be ${id.type.expected}`, 2);
   if (id.type.kind !== "integer") {

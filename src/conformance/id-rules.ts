@@ -70,7 +70,7 @@ export function idRules(contents: Contents): readonly Rule[] {
   const { limitedIds, oneContent } = unfitReasons;
   const isAlike = !hasTwoTitles && oneContent;
   const signs = hasNegativeIds ? { positive: 1n, negative: -1n } : { positive: 1n };
-  const idSchema = placesIn(contents.contract).newPlantSchema;
+  const idSchema = placesIn(contents).newPlantSchema;
   return rulesOf(contents, "ids", {
     limits: {
       unfit: !hasAllIds && limitedIds,

@@ -49,7 +49,7 @@ const similarTexts: Readonly<Record<string, (long: string) => readonly [string, 
 };
 
 export function idempotenceRules(contents: Contents): readonly Rule[] {
-  const { contract, group, otherFields } = contents;
+  const { collection, group, otherFields } = contents;
   const oneContent = !contents.hasTwoTitles && unfitReasons.oneContent;
   const others = otherFields.flatMap((field) => {
     const json = contents.anotherValue(field);
@@ -61,7 +61,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
         .map(([label, pair]) => [label, pair(long)] as const)
         .filter(([, pair]) => pair.every((text) => contents.takesTitle(text))),
     );
-  const { success, rejection, newPlantSchema } = placesIn(contract);
+  const { success, rejection, newPlantSchema } = placesIn(contents);
   return rulesOf(contents, "idempotence", {
     "same-again": {
       title: "The same plant again gets 200 and the same Plant, also if the first response was lost.",
@@ -97,7 +97,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
         const id = check.id();
         await check.expectPlant(id, "Monstera", "tropical");
         const [title, tag] = [contents.titled("Monstera"), contents.grouped('"tropical"')];
-        const colour = contract.allowsOthers && contract.fields.every(({ name }) => name !== "colour");
+        const colour = collection.allowsOthers && collection.fields.every(({ name }) => name !== "colour");
         for (const body of [
           ` {${[...tag, title, contents.idMember(id)].join(", ")}}`,
           objectJson(contents.idMember(id), title.replace(/"Monstera"$/, '"\\u004donstera"'), tag),
@@ -222,8 +222,8 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
       required: byContract(success, rejection),
       run: async (check) => {
         await check.skipUnlessConflicts();
-        const optional = group ?? contract.fields.find(({ isRequired }) => !isRequired);
-        const required = contract.fields.find(({ isRequired }) => isRequired);
+        const optional = group ?? collection.fields.find(({ isRequired }) => !isRequired);
+        const required = collection.fields.find(({ isRequired }) => isRequired);
         const [wrong] = optional === undefined ? [] : contents.wrongValues(optional);
         const rejected: Readonly<Record<string, string>> = {
           ...(optional !== undefined &&

@@ -15,12 +15,12 @@ const keyed = decision("`Idempotency-Key`");
 const newKey = (check: RuleContext) => `conformance-${check.id()}`;
 
 export function keyRules(contents: Contents): readonly Rule[] {
-  const { operation, success } = placesIn(contents.contract);
+  const { operation, success } = placesIn(contents);
   const applies = !contents.sendsIds;
   const withKey = (key: string) => ({ "Idempotency-Key": key });
   return rulesOf(contents, "idempotence", {
     "new-id-each": {
-      applies: applies && !contents.contract.requiresKey,
+      applies: applies && !contents.collection.requiresKey,
       title: "Two creates without a key are two plants.",
       required: byContract(operation, success),
       run: async (check) => {
@@ -59,7 +59,7 @@ export function keyRules(contents: Contents): readonly Rule[] {
       },
     },
     "key-required": {
-      applies: applies && contents.contract.requiresKey,
+      applies: applies && contents.collection.requiresKey,
       title: "A create without the Idempotency-Key that the contract requires is rejected.",
       required: byContract(`${operation}.parameters`),
       run: async (check) => expectClientError(await check.create(check.plant(), { "Idempotency-Key": null })),

@@ -1,7 +1,7 @@
 // Rules of the operations that a contract describes besides the create: a plant can be got, listed
 // and deleted as it was created.
 
-import { type Contract, type OperationName, plantsPath } from "../core/contract/contract.ts";
+import { type OperationName, plantsPath } from "../core/contract/contract.ts";
 import { isObject } from "../core/contract/json/json-values.ts";
 import type { Contents } from "./contents.ts";
 import {
@@ -24,8 +24,9 @@ const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", dele
 type Operation = Exclude<OperationName, "create">;
 
 /** The place of an operation of one resource in the description. */
-export function itemPlace({ document, describedPath }: Contract, operation: Operation): string {
-  const item = Object.keys(document.paths ?? {}).find((each) => each.startsWith(`${describedPath}/{`));
+export function itemPlace({ contract, collection }: Contents, operation: Operation): string {
+  const start = `${collection.describedPath}/{`;
+  const item = Object.keys(contract.document.paths ?? {}).find((each) => each.startsWith(start));
   return openapi(`paths.${item}.${methods[operation].toLowerCase()}`);
 }
 
@@ -40,14 +41,14 @@ export function sendOperation(
   below: string,
   { headers: own, ...parts }: Pick<RequestParts, "headers" | "body"> = {},
 ): Promise<HttpResponse> {
-  const { contract } = check.contents;
+  const { collection } = check.contents;
   const headers = {
     // Leaves the token out of the field in which a create takes it.
     ...check.contents.credentials(null),
-    ...check.contents.credentials(check.target.token, contract.operations[operation]?.access),
+    ...check.contents.credentials(check.target.token, collection.operations[operation]?.access),
     ...own,
   };
-  return check.send({ method: methods[operation], path: contract.path + below, ...parts, headers });
+  return check.send({ method: methods[operation], path: collection.path + below, ...parts, headers });
 }
 
 /** Gets a resource by its id as a segment of a path. */
@@ -60,7 +61,7 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
   expectStatus(response, 200);
   expectJsonType(response);
   const json: unknown = JSON.parse(textOf(response));
-  const path = plantsPath(contents.contract.list.members);
+  const path = plantsPath(contents.collection.list.members);
   const member = path.length === 0 ? undefined : path.join(".");
   const found = path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), json);
   expectThat(
@@ -71,10 +72,10 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
 }
 
 export function operationRules(contents: Contents): readonly Rule[] {
-  const { contract } = contents;
-  const { operations, path, list } = contract;
+  const { collection } = contents;
+  const { operations, path, list } = collection;
   const createdName = contents.created?.createdName;
-  const { operation } = placesIn(contract);
+  const { operation } = placesIn(contents);
   return rulesOf(contents, "contract", {
     location: {
       applies: operations.create.status === 201,
@@ -91,7 +92,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
     get: {
       applies: operations.get !== undefined,
       title: "A plant that was created can be got, with the same members.",
-      required: byContract(itemPlace(contract, "get")),
+      required: byContract(itemPlace(contents, "get")),
       run: async (check) => {
         const created = await check.create(check.plant("Monstera", "tropical"));
         const id = createdId(contents, created);
@@ -127,7 +128,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
     list: {
       applies: operations.list !== undefined,
       title: "A list has as many plants as limit, and the next page has others.",
-      required: byContract(openapi(`paths.${contract.describedPath}.get`)),
+      required: byContract(openapi(`paths.${collection.describedPath}.get`)),
       run: async (check) => {
         for (let time = 0; time < 2; time++) expectAccepted(await check.create(check.plant()));
         const { limit, paging, pagingName, isPagingRequired, firstPage } = list;
@@ -156,7 +157,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
     delete: {
       applies: operations.delete !== undefined && operations.get !== undefined,
       title: "A plant that was deleted cannot be got any more.",
-      required: byContract(itemPlace(contract, "delete")),
+      required: byContract(itemPlace(contents, "delete")),
       run: async (check) => {
         const id = createdId(contents, await check.create(check.plant()));
         expectAccepted(await getById(check, id));
@@ -170,7 +171,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
       },
     },
     "readonly-ignored": {
-      applies: contract.ignored.length > 0,
+      applies: collection.ignored.length > 0,
       title: "A readOnly property is not taken from a client.",
       required: byContract(`${operation}.requestBody`),
       run: async (check) => {
@@ -178,7 +179,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
         const response = await check.create(
           plain.replace(
             /\}$/,
-            `${contract.ignored.map((name) => `,${JSON.stringify(name)}:"conformance"`).join("")}}`,
+            `${collection.ignored.map((name) => `,${JSON.stringify(name)}:"conformance"`).join("")}}`,
           ),
         );
         if (response.status >= 400) return expectClientError(response);

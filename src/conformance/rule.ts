@@ -1,7 +1,6 @@
 // A rule of a contract, as a value: what must hold, where that is written, and how it
 // is checked.
 
-import type { Contract } from "../core/contract/contract.ts";
 import { pathOfPart } from "../core/contract/error-format.ts";
 import type { Contents } from "./contents.ts";
 import type { RuleContext } from "./rule-context.ts";
@@ -96,7 +95,8 @@ export const decision = (question: string) => `docs/decisions.md, "${question}"`
 export const rfc = (number: number, section: string) => `RFC ${number}, section ${section}`;
 
 /** The places in a contract that rules cite. A path of member names may be added to each. */
-export function placesIn({ describedPath, document, operations, words }: Contract) {
+export function placesIn({ contract: { document }, collection }: Pick<Contents, "collection" | "contract">) {
+  const { describedPath, operations, words } = collection;
   const { shape: errorShape } = operations.create.errors;
   const operation = openapi(`paths.${describedPath}.post`);
   const success = `${operation}.responses.${operations.create.status}`;

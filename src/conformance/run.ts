@@ -65,7 +65,7 @@ const responseBytesMin = 2 ** 20;
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport | PreflightProblem> {
   const { contents, target, timeoutMs, seed } = options;
-  contents.described ??= await DescribedResponses.read(contents.contract);
+  contents.described ??= await DescribedResponses.read(contents);
   const rules = options.rules.filter(({ unfit }) => unfit === undefined);
   const watches = rules.flatMap(({ id, every }) => (every === undefined ? [] : [new Watch(id, every)]));
   const state: RunState = {
@@ -73,7 +73,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     target,
     // JSON may escape each byte as six.
     limits: { timeoutMs, responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax },
-    ids: new IdSource(seed, contents.idLimits, contents.contract.id.format ?? "int64"),
+    ids: new IdSource(seed, contents.idLimits, contents.collection.id.format ?? "int64"),
     unanswered: 0,
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
     watches,
@@ -102,7 +102,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   return {
     url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
     version,
-    service: contents.contract.words.service,
+    service: contents.contract.service,
     leftOut: options.rules.flatMap(({ id, unfit }) => (unfit === undefined ? [] : [{ id, reason: unfit }])),
     seed,
     ids: contents.sendsIds ? state.ids.ranges : [],
@@ -138,7 +138,7 @@ async function preflight(state: RunState): Promise<string | undefined> {
 }
 
 function describeRejection({ status, body }: HttpResponse, { target: { url }, contents }: RunState): string {
-  const { path, words } = contents.contract;
+  const { path, words } = contents.collection;
   const got = `POST ${url.pathname.replace(/\/$/, "")}${path} with a valid ${words.one} got ${status}`;
   if (status === 401 || status === 403) return `--token looks wrong: ${got}`;
   if (url.pathname.replace(/\/$/, "").endsWith(path))

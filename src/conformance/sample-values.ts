@@ -1,15 +1,15 @@
 // Values of a field that rules send where it takes no text of their choice.
 
-import type { Contract, Field } from "../core/contract/contract.ts";
+import type { Collection, Field } from "../core/contract/contract.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
 
 const valuesMax = 100;
 
 /** Different values of a field, as JSON; those of the contract's examples come first. */
-export function sampleValues(contract: Contract, field: Field): readonly string[] {
+export function sampleValues(collection: Collection, field: Field): readonly string[] {
   const { type } = field;
   const values: FieldValue[] = [];
-  for (const candidate of candidates(contract, field)) {
+  for (const candidate of candidates(collection, field)) {
     if (values.length === valuesMax) break;
     const value = type.parse(candidate);
     if (value === undefined || type.unstorable(value) !== undefined) continue;
@@ -19,7 +19,7 @@ export function sampleValues(contract: Contract, field: Field): readonly string[
 }
 
 /** Texts that may be values of a field. */
-function* candidates({ fields, examples }: Contract, field: Field): Generator<string> {
+function* candidates({ fields, examples }: Collection, field: Field): Generator<string> {
   const { type } = field;
   const index = fields.indexOf(field);
   const given = [field.example, ...examples.map(({ values }) => values[index])].flatMap((value) =>

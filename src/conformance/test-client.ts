@@ -68,7 +68,7 @@ export class TestClient {
   /** The bytes of a request: a create with `Connection: close`, unless fields are given. */
   requestBytes({
     method = "POST",
-    path = this.contents.contract.path,
+    path = this.contents.collection.path,
     headers = {},
     body,
   }: RequestParts): Uint8Array {
@@ -80,7 +80,8 @@ export class TestClient {
       Accept: "application/json",
       Connection: "close",
       ...this.contents.credentials(token),
-      "Idempotency-Key": this.contents.contract.requiresKey && method === "POST" ? `key-${this.id()}` : null,
+      "Idempotency-Key":
+        this.contents.collection.requiresKey && method === "POST" ? `key-${this.id()}` : null,
       "Content-Type": bytes === undefined ? null : "application/json",
       "Content-Length": bytes === undefined ? null : String(bytes.length),
       ...headers,

@@ -9,8 +9,8 @@ import type { RuleContext } from "./rule-context.ts";
 const textIdDecision = decision("An id that is a text");
 
 export function textIdRules(contents: Contents): readonly Rule[] {
-  const { format, type } = contents.contract.id;
-  const { get } = contents.contract.operations;
+  const { format, type } = contents.collection.id;
+  const { get } = contents.collection.operations;
   const isUuid = format === "uuid";
   const isChosenText = contents.hasTextIds && contents.sendsIds;
   const idOf = (check: RuleContext) => String(contents.idOfNumber(check.id()));

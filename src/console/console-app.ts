@@ -94,7 +94,7 @@ export function consoleApp(
     api.post(path, async (c) =>
       toResponse(await call(await bodies.json(c.req.raw, c.env.peer), clientOf(c))),
     );
-  addSessions(api, sessions, pageContract(store.contract), clientOf);
+  addSessions(api, sessions, pageContract(store.contract, store.collection), clientOf);
   api.use(async (c, next) => {
     if (!sessions.isAuthenticated(c.req.raw)) throw new AdminError(401, "Log in first.");
     if (c.req.method !== "GET" && c.req.method !== "POST")
@@ -136,7 +136,7 @@ export function consoleApp(
       .route("/console/api", api)
       .on(["GET", "HEAD"], "/console/*", async (c) => {
         const { pageFiles } = await import("./page-files.ts");
-        files ??= pageFiles(store.contract.words.service);
+        files ??= pageFiles(store.contract.service);
         return files.fetch(c.req.raw);
       })
       .all("/console/*", () => {

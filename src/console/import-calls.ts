@@ -74,9 +74,9 @@ async function importFile(
   client: string,
 ) {
   const { bodyBytesMax, emit, reader } = context;
-  const { contract } = context.store;
+  const { collection } = context.store;
   const counts = newCounts();
-  let rejections = new RejectionReport(contract, format);
+  let rejections = new RejectionReport(collection, format);
   const report: Buffer[] = [];
   let reportBytes = 0;
   let ignored: readonly string[] = [];
@@ -96,8 +96,8 @@ async function importFile(
   let failure: string | undefined;
   try {
     const content = await openContent(pieces, { name: "the file", named: format });
-    rejections = new RejectionReport(contract, content.format);
-    const records = readRecords(contract, content.format, content.chunks, {
+    rejections = new RejectionReport(collection, content.format);
+    const records = readRecords(collection, content.format, content.chunks, {
       recordBytesMax: bodyBytesMax,
       encoding,
       onHeader(header) {
@@ -106,8 +106,8 @@ async function importFile(
         ignored = header.ignored;
       },
     });
-    if (update !== "off") replacement = new Replacement(contract, await reader(), run);
-    const store = update === "dry-run" ? dryStore(contract, await reader()) : smallBatches(context);
+    if (update !== "off") replacement = new Replacement(collection, await reader(), run);
+    const store = update === "dry-run" ? dryStore(collection, await reader()) : smallBatches(context);
     await importPlants(records, store, { counts, replacement, onRejected, signal });
     if (signal.aborted) failure = cancelled;
   } catch (error) {
@@ -128,8 +128,8 @@ async function importFile(
     differences: (replacement?.differences ?? []).map(({ line, before, after }) => ({
       line,
       id: String(after.id),
-      before: toTexts(contract, before.values, listedLength),
-      after: toTexts(contract, after.values, listedLength),
+      before: toTexts(collection, before.values, listedLength),
+      after: toTexts(collection, after.values, listedLength),
     })),
     message: failure ?? null,
     ignored,
@@ -153,9 +153,9 @@ function importErrorMessage(error: unknown): string {
 }
 
 /** A store that creates the plants of an import in batches, between those of clients. */
-function smallBatches({ store, countCreated }: ConsoleContext): Pick<PlantStore, "create" | "contract"> {
+function smallBatches({ store, countCreated }: ConsoleContext): Pick<PlantStore, "create" | "collection"> {
   return {
-    contract: store.contract,
+    collection: store.collection,
     async create(entries) {
       const outcomes: Outcome[] = [];
       for (const batch of parts(entries, batchPlantsMax)) {

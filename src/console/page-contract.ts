@@ -1,7 +1,7 @@
 // The part of the contract that the page gets: the server parses and validates the texts that it
 // shows.
 
-import type { Contract, Field } from "../core/contract/contract.ts";
+import type { Collection, Contract, Field } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";
 import { capitalized } from "../core/contract/words.ts";
 
@@ -42,14 +42,14 @@ export interface PageContract {
   readonly sampleBody: string;
 }
 
-export function pageContract(contract: Contract): PageContract {
-  const { words, basePath, path, id, fields, titleField, groupField } = contract;
+export function pageContract({ service, basePath }: Contract, collection: Collection): PageContract {
+  const { words, path, id, fields, titleField, groupField } = collection;
   return {
-    service: words.service,
+    service,
     one: words.one,
     many: words.many,
     path: basePath + path,
-    id: { name: id.name, isText: id.type.kind !== "integer", hint: idHint(contract) },
+    id: { name: id.name, isText: id.type.kind !== "integer", hint: idHint(collection) },
     fields: fields.map((field) => ({
       name: field.name,
       input: field.type.input,
@@ -60,9 +60,9 @@ export function pageContract(contract: Contract): PageContract {
     })),
     title: titleField === undefined ? -1 : fields.indexOf(titleField),
     group: groupField === undefined ? -1 : fields.indexOf(groupField),
-    searched: searchedFields(contract).map(({ name }) => name),
+    searched: searchedFields(collection).map(({ name }) => name),
     groupExample: groupField === undefined ? "" : groupField.type.format(groupField.example),
-    sampleBody: sampleBody(contract, 42n),
+    sampleBody: sampleBody(collection, 42n),
   };
 }
 
@@ -81,13 +81,13 @@ function hintOf({ type, example }: Field): string {
   return `${capitalized(expected)}${isShown ? `, such as ${text}` : ""}`;
 }
 
-function idHint({ id: { type }, examples: [example] }: Contract): string {
+function idHint({ id: { type }, examples: [example] }: Collection): string {
   if (type.kind === "integer") return "A whole number, such as 42";
   const { expected } = type;
   return `${capitalized(expected)}, such as ${example?.id}`;
 }
 
 /** The fields whose columns are texts. */
-export function searchedFields({ fields }: Contract): Field[] {
+export function searchedFields({ fields }: Collection): Field[] {
   return fields.filter(({ type }) => type.column.sqlite === "TEXT");
 }

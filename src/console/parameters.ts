@@ -2,11 +2,11 @@
 // page does not send.
 
 import { BadRequestError } from "../admin-pages/admin-responses.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 
 /** The id of a plant. */
-export function parseId({ id: { type } }: Contract, text: string): PlantId {
+export function parseId({ id: { type } }: Collection, text: string): PlantId {
   const id = type.parse(type.kind === "integer" ? text.trim() : text);
   if (id === undefined)
     throw new BadRequestError(

@@ -1,7 +1,7 @@
 // The console's calls that read plants: a page of a search, one plant, and the export of a search.
 
 import { BadRequestError, respond } from "../admin-pages/admin-responses.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
@@ -25,24 +25,24 @@ const idsPerRead = 500;
  * limit.
  */
 export async function listPlants(
-  { store: { contract }, reader }: Pick<ConsoleContext, "store" | "reader">,
+  { store: { collection }, reader }: Pick<ConsoleContext, "store" | "reader">,
   parameters: URLSearchParams,
 ) {
-  const filter = parseFilter(contract, parameters);
+  const filter = parseFilter(collection, parameters);
   const after = parameters.get("after");
   const count = Number(parameters.get("count"));
   if (!(Number.isInteger(count) && count >= 1 && count <= plantsPerRead))
     throw new BadRequestError(`count must be from 1 to ${plantsPerRead}.`);
   const sql = await reader();
-  const { ids, next, compared } = await searchPlants(contract, sql, filter, {
-    after: after === null ? undefined : parseId(contract, after),
+  const { ids, next, compared } = await searchPlants(collection, sql, filter, {
+    after: after === null ? undefined : parseId(collection, after),
     isDescending: true,
     // One more tells whether there is a next page.
     plantsMax: count + 1,
   });
-  const plants = await readPlants(contract, sql, ids.slice(0, count));
+  const plants = await readPlants(collection, sql, ids.slice(0, count));
   return {
-    plants: plants.map((plant) => toShown(contract, plant, listedLength)),
+    plants: plants.map((plant) => toShown(collection, plant, listedLength)),
     /** The id from which the next page, or the rest of this one, continues. */
     next: (ids.length > count ? ids[count - 1] : next) ?? null,
     compared,
@@ -51,20 +51,22 @@ export async function listPlants(
 
 /** One plant in full, or null. */
 export async function getPlant(
-  { store: { contract }, reader }: Pick<ConsoleContext, "store" | "reader">,
+  { store: { collection }, reader }: Pick<ConsoleContext, "store" | "reader">,
   parameters: URLSearchParams,
 ) {
-  const [plant] = await readPlants(contract, await reader(), [parseId(contract, parameters.get("id") ?? "")]);
-  return plant === undefined ? null : toShown(contract, plant);
+  const [plant] = await readPlants(collection, await reader(), [
+    parseId(collection, parameters.get("id") ?? ""),
+  ]);
+  return plant === undefined ? null : toShown(collection, plant);
 }
 
 /** The stored plants with these ids, in the order of the ids. */
 async function readPlants(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   ids: readonly PlantId[],
 ): Promise<Required<StoredPlant>[]> {
-  const stored = await findPlants(contract, sql, ids);
+  const stored = await findPlants(collection, sql, ids);
   return ids.flatMap((id) => stored.get(id) ?? []);
 }
 
@@ -74,13 +76,13 @@ async function readPlants(
  */
 export async function exportPlants({ store, reader, emit }: ConsoleContext, parameters: URLSearchParams) {
   const format = parseChoice(parameters, "format", formatNames);
-  const { contract } = store;
-  const found = readAll(contract, await reader(), parseFilter(contract, parameters));
+  const { collection } = store;
+  const found = readAll(collection, await reader(), parseFilter(collection, parameters));
   const onFailed = (error: unknown) =>
     emit({ kind: "operationFailed", operation: "console export", reason: errorMessage(error) });
-  return respond(withReport(exportText(contract, found, format), onFailed), 200, {
+  return respond(withReport(exportText(collection, found, format), onFailed), 200, {
     "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
-    "Content-Disposition": `attachment; filename="${fileNameOf(contract)}.${format}"`,
+    "Content-Disposition": `attachment; filename="${fileNameOf(collection)}.${format}"`,
   });
 }
 
@@ -98,23 +100,23 @@ async function* withReport(
 }
 
 /** A name for a file, such as "plants". */
-function fileNameOf({ words }: Contract): string {
+function fileNameOf({ words }: Collection): string {
   return words.many.replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "") || "export";
 }
 
 async function* readAll(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   filter: Filter,
 ): AsyncGenerator<StoredPlant[]> {
   let after: PlantId | undefined;
   do {
-    const { ids, next } = await searchPlants(contract, sql, filter, {
+    const { ids, next } = await searchPlants(collection, sql, filter, {
       after,
       isDescending: false,
       plantsMax: idsPerRead,
     });
-    for (const some of parts(ids, plantsPerRead)) yield await readPlants(contract, sql, some);
+    for (const some of parts(ids, plantsPerRead)) yield await readPlants(collection, sql, some);
     after = next;
   } while (after !== undefined);
 }

@@ -1,7 +1,7 @@
 // The console's calls that create and edit plants, each edit in a run of the history, and its undo.
 
 import { AdminError, BadRequestError } from "../admin-pages/admin-responses.ts";
-import { type Contract, type Plant, valuesEqual, withValue } from "../core/contract/contract.ts";
+import { type Collection, type Plant, valuesEqual, withValue } from "../core/contract/contract.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { decodePercent } from "../core/contract/json/percent-encoding.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
@@ -35,12 +35,12 @@ export class PlantChanges {
     this.#context = context;
   }
 
-  get #contract(): Contract {
-    return this.#context.store.contract;
+  get #collection(): Collection {
+    return this.#context.store.collection;
   }
 
   #isTooLarge(plant: Plant): boolean {
-    return Buffer.byteLength(plantJson(this.#contract, plant)) > this.#context.bodyBytesMax;
+    return Buffer.byteLength(plantJson(this.#collection, plant)) > this.#context.bodyBytesMax;
   }
 
   /** Creates a plant, with all checks of the public operation. */
@@ -48,11 +48,11 @@ export class PlantChanges {
     const plant = this.#parsePlant(body);
     const [outcome = "unavailable"] = await this.#context.store.create([{ plant, creator: null }]);
     if (outcome !== "created" && outcome !== "unchanged") {
-      const { code, message } = errorOfOutcome(outcome, this.#contract, plant);
+      const { code, message } = errorOfOutcome(outcome, this.#collection, plant);
       throw new AdminError(statusOf(code), message);
     }
     if (outcome === "unchanged") return;
-    this.#notice(`${this.#contract.words.one} created`, { id: String(plant.id), client });
+    this.#notice(`${this.#collection.words.one} created`, { id: String(plant.id), client });
     this.#context.countCreated(1, 0);
   }
 
@@ -67,10 +67,10 @@ export class PlantChanges {
    * @param value the group, "" for none, or the body of the plant that replaces.
    */
   async edit({ plants, change, value }: { plants: string; change: string; value: string }, client: string) {
-    const contract = this.#contract;
+    const collection = this.#collection;
     const shown = this.#parseVersions(plants);
     if (shown.size > plantsMax)
-      throw new BadRequestError(`At most ${plantsMax} ${contract.words.many} can be edited at once.`);
+      throw new BadRequestError(`At most ${plantsMax} ${collection.words.many} can be edited at once.`);
     const ids = [...shown.keys()];
     const changed = this.#parseChange(change, value, ids);
     const sql = await this.#context.reader();
@@ -78,17 +78,17 @@ export class PlantChanges {
     const left: PlantId[] = [];
     try {
       for (const some of parts(ids, editsMax)) {
-        const stored = await findPlants(contract, sql, some);
+        const stored = await findPlants(collection, sql, some);
         const made: PlantEdit[] = [];
         for (const id of some) {
           const plant = stored.get(id);
-          if (plant === undefined || versionOf(contract, plant) !== shown.get(id)) {
+          if (plant === undefined || versionOf(collection, plant) !== shown.get(id)) {
             left.push(id);
             continue;
           }
           const replacement = changed(plant);
           if (replacement !== undefined && this.#isTooLarge(replacement)) left.push(id);
-          else if (replacement === undefined || !valuesEqual(contract, plant.values, replacement.values))
+          else if (replacement === undefined || !valuesEqual(collection, plant.values, replacement.values))
             made.push({ id, expected: plant.values, replacement: replacement?.values });
         }
         const outcomes = await run.edit(made);
@@ -102,15 +102,15 @@ export class PlantChanges {
 
   /** Lists the edits of a plant, the latest first. */
   async history(parameters: URLSearchParams) {
-    const id = parseId(this.#contract, parameters.get("id") ?? "");
+    const id = parseId(this.#collection, parameters.get("id") ?? "");
     const { entries, next } = await listEdits(
-      this.#contract,
+      this.#collection,
       await this.#context.reader(),
       { id },
       editsListedMax,
     );
     return {
-      edits: entries.map((entry) => toShownEdit(this.#contract, entry)),
+      edits: entries.map((entry) => toShownEdit(this.#collection, entry)),
       isComplete: next === undefined,
     };
   }
@@ -121,9 +121,9 @@ export class PlantChanges {
    * @param id "" for all plants of the run.
    */
   async undo({ run, id }: { run: string; id: string }, client: string) {
-    const filter = { run, id: id === "" ? undefined : parseId(this.#contract, id) };
+    const filter = { run, id: id === "" ? undefined : parseId(this.#collection, id) };
     const undo = this.startRun(client);
-    const undoing = undoRun(this.#contract, undo, await this.#context.reader(), filter);
+    const undoing = undoRun(this.#collection, undo, await this.#context.reader(), filter);
     const { found, undone, unchanged, left } = await undoing.finally(() => this.reportRun(undo, client));
     if (found === 0) throw new AdminError(404, "The history has no such run.");
     return { undone, unchanged, leftCount: left.length };
@@ -138,20 +138,20 @@ export class PlantChanges {
   reportRun({ id, made }: { readonly id: string; readonly made: EditCounts }, client: string): void {
     const { updated, deleted, restored } = made;
     if (updated + deleted + restored === 0) return;
-    this.#notice(`${this.#contract.words.many} edited`, { run: id, updated, deleted, restored, client });
+    this.#notice(`${this.#collection.words.many} edited`, { run: id, updated, deleted, restored, client });
     this.#context.countCreated(restored, 0);
   }
 
   /** @param ids those of the plants to be changed. */
   #parseChange(change: string, value: string, ids: readonly PlantId[]): Change {
     if (change === "delete") return () => undefined;
-    const contract = this.#contract;
+    const collection = this.#collection;
     if (change === "replace") {
       const replacement = this.#parsePlant(value);
       if (ids.length === 1 && ids[0] === replacement.id) return () => replacement;
-      throw new BadRequestError(`The id of ${withArticle(contract.words.one)} cannot be changed.`);
+      throw new BadRequestError(`The id of ${withArticle(collection.words.one)} cannot be changed.`);
     }
-    const { groupField } = contract;
+    const { groupField } = collection;
     if (change !== "group" || groupField === undefined) throw new BadRequestError("There is no such change.");
     const { name, type, isRequired } = groupField;
     if (value === "" && isRequired) throw new BadRequestError(`The ${name} is required.`);
@@ -159,7 +159,7 @@ export class PlantChanges {
     const group = value === "" ? undefined : type.parse(value);
     if (value !== "" && group === undefined)
       throw new BadRequestError(`The ${name} must be ${type.expected}.`);
-    return ({ id, values }) => ({ id, values: withValue(contract, values, groupField, group) });
+    return ({ id, values }) => ({ id, values: withValue(collection, values, groupField, group) });
   }
 
   /** Parses a plant as a create would. Throws a BadRequestError with the message of a create. */
@@ -167,9 +167,9 @@ export class PlantChanges {
     const { bodyBytesMax } = this.#context;
     if (Buffer.byteLength(body) > bodyBytesMax)
       throw new BadRequestError(
-        `The ${this.#contract.words.one} is larger than the ${bodyBytesMax} bytes that --body-bytes-max allows.`,
+        `The ${this.#collection.words.one} is larger than the ${bodyBytesMax} bytes that --body-bytes-max allows.`,
       );
-    const plant = parsePlantJson(this.#contract, body);
+    const plant = parsePlantJson(this.#collection, body);
     if (plant instanceof ApiError) throw new BadRequestError(plant.message);
     return plant;
   }
@@ -180,7 +180,7 @@ export class PlantChanges {
         const [id = "", version] = plant.split(":");
         if (version === undefined)
           throw new BadRequestError('Each of "plants" must be an id, a colon and a version.');
-        return [parseId(this.#contract, decodePercent(id)), version];
+        return [parseId(this.#collection, decodePercent(id)), version];
       }),
     );
   }
@@ -190,12 +190,12 @@ export class PlantChanges {
   }
 }
 
-function toShownEdit(contract: Contract, { run, editedAt, editor, before, after }: HistoryEntry) {
+function toShownEdit(collection: Collection, { run, editedAt, editor, before, after }: HistoryEntry) {
   return {
     run,
     editedAt: new Date(editedAt).toISOString(),
     editor,
-    before: before === undefined ? null : toTexts(contract, before.values),
-    after: after === undefined ? null : toTexts(contract, after.values),
+    before: before === undefined ? null : toTexts(collection, before.values),
+    after: after === undefined ? null : toTexts(collection, after.values),
   };
 }

@@ -2,7 +2,7 @@
 // for a limited time.
 
 import { BadRequestError } from "../admin-pages/admin-responses.ts";
-import type { Contract, Field } from "../core/contract/contract.ts";
+import type { Collection, Field } from "../core/contract/contract.ts";
 import { compareIds, type PlantId } from "../core/contract/plant-id.ts";
 import { int64Max, int64Min } from "../core/contract/values/int64.ts";
 import { isStorable } from "../core/contract/values/stored-types.ts";
@@ -61,11 +61,11 @@ const rangePlantsFirst = 1_000;
 const rangePlantsMax = 1_000_000;
 
 /** Reads the filter of a request; the page parses what was typed. Throws a BadRequestError. */
-export function parseFilter(contract: Contract, parameters: URLSearchParams): Filter {
+export function parseFilter(collection: Collection, parameters: URLSearchParams): Filter {
   const {
     groupField,
     words: { one },
-  } = contract;
+  } = collection;
   const words = parameters.getAll("word").filter((word) => word !== "");
   const group = parameters.has("ungrouped") ? null : (parameters.get("group") ?? undefined);
   const creator = parameters.get("token") ?? undefined;
@@ -81,14 +81,15 @@ export function parseFilter(contract: Contract, parameters: URLSearchParams): Fi
     words,
     group: groupField === undefined ? undefined : group,
     creator,
-    ids: idMin === null || idMax === null ? undefined : [parseId(contract, idMin), parseId(contract, idMax)],
+    ids:
+      idMin === null || idMax === null ? undefined : [parseId(collection, idMin), parseId(collection, idMax)],
     created: from === null || end === null ? undefined : created,
   };
 }
 
 /** Finds plants: scans until there are enough, no plant is left, or the time is over. */
 export async function searchPlants(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   filter: Filter,
   { after, isDescending, plantsMax }: Reading,
@@ -101,7 +102,7 @@ export async function searchPlants(
   const way = isDescending ? descending : ascending;
   const isPast = (id: PlantId, start: PlantId) =>
     isDescending ? compareIds(id, start) <= 0 : compareIds(id, start) >= 0;
-  const [min, max] = filter.ids ?? (contract.id.type.kind === "integer" ? int64Range : textRange);
+  const [min, max] = filter.ids ?? (collection.id.type.kind === "integer" ? int64Range : textRange);
   const [first, last] = isDescending ? [max, min] : [min, max];
   // Ids that were already searched are not read again.
   let [start, from]: [PlantId, string] =
@@ -118,7 +119,7 @@ export async function searchPlants(
     if (end === undefined) return { ids, next: undefined, compared };
     const parameters: SqlValue[] = [start, end, plantsMax - ids.length];
     // Without sql.inTime, which took as long as the comparison: a range is small.
-    const conditions = conditionsOf(contract, sql, { ...filter, creators }, parameters);
+    const conditions = conditionsOf(collection, sql, { ...filter, creators }, parameters);
     const found = await sql.query<{ id: PlantId }>(
       `SELECT id FROM plants WHERE id ${from} $1 AND id ${way.to} $2 ${conditions}
        ORDER BY id ${way.order} LIMIT $3`,
@@ -149,7 +150,7 @@ function groupColumn({ type }: Field, group: string): string {
 
 /** The conditions of a filter, except for those of the id, each after an AND. */
 function conditionsOf(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   { words, group, creators, created }: Filter & { readonly creators: readonly bigint[] | undefined },
   parameters: SqlValue[],
@@ -158,7 +159,7 @@ function conditionsOf(
   const like = sql.dialect === "postgres" ? "ILIKE" : "LIKE";
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
   const conditions: string[] = [];
-  const { groupField } = contract;
+  const { groupField } = collection;
   if (groupField !== undefined && group !== undefined) {
     conditions.push(
       group === null
@@ -176,12 +177,12 @@ function conditionsOf(
   for (const word of words) {
     const pattern = parameter(likePattern(word));
     const contains = (text: string) => `${text} ${like} ${pattern} ESCAPE '\\'`;
-    const searched = searchedFields(contract).map((field) =>
+    const searched = searchedFields(collection).map((field) =>
       /^json\b/.test(field.type.kind)
         ? jsonCondition(field, word, sql.dialect, contains, parameter)
         : contains(valueText(field, sql.dialect)),
     );
-    if (contract.id.type.kind !== "integer") searched.unshift(contains("id"));
+    if (collection.id.type.kind !== "integer") searched.unshift(contains("id"));
     conditions.push(searched.length === 0 ? "1 = 0" : `(${searched.join(" OR ")})`);
   }
   return conditions.map((condition) => `AND ${condition}`).join(" ");

@@ -1,6 +1,6 @@
 // A plant as the page has it: its values are texts.
 
-import type { Contract, Plant, Values } from "../core/contract/contract.ts";
+import type { Collection, Plant, Values } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import type { StoredPlant } from "../operations/stored-plants.ts";
 
@@ -8,14 +8,14 @@ import type { StoredPlant } from "../operations/stored-plants.ts";
 export const listedLength = 300;
 
 /** @param lengthMax longer texts are cut, in UTF-16 code units. */
-export function toShown(contract: Contract, plant: Required<StoredPlant>, lengthMax?: number) {
+export function toShown(collection: Collection, plant: Required<StoredPlant>, lengthMax?: number) {
   const { id, values, creation } = plant;
   return {
     id,
-    values: toTexts(contract, values, lengthMax),
+    values: toTexts(collection, values, lengthMax),
     createdAt: new Date(creation.createdAt).toISOString(),
     token: creation.token?.slice(0, lengthMax) ?? null,
-    version: versionOf(contract, plant),
+    version: versionOf(collection, plant),
   };
 }
 
@@ -23,7 +23,7 @@ export function toShown(contract: Contract, plant: Required<StoredPlant>, length
  * The values of a plant as texts, in the order of the fields; null for a field that it does not
  * have.
  */
-export function toTexts({ fields }: Contract, values: Values, lengthMax?: number) {
+export function toTexts({ fields }: Collection, values: Values, lengthMax?: number) {
   return fields.map(({ type }, index) => {
     const value = values[index];
     return value === undefined ? null : type.format(value).slice(0, lengthMax);
@@ -31,6 +31,6 @@ export function toTexts({ fields }: Contract, values: Values, lengthMax?: number
 }
 
 /** A digest of a plant. An edit compares digests to find plants that have changed since. */
-export function versionOf(contract: Contract, plant: Plant): string {
-  return Bun.hash(plantJson(contract, plant)).toString(36);
+export function versionOf(collection: Collection, plant: Plant): string {
+  return Bun.hash(plantJson(collection, plant)).toString(36);
 }

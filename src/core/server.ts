@@ -175,20 +175,21 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     inFlightBytesMax: limits.inFlightBytesMax,
     arrivalMsMax: limits.arrivalSecondsMax * 1_000,
   });
-  const { contract } = store;
-  const offered = [createOperation(contract), ...(options.operations ?? [])];
-  const operations = [...offered, ...unservedOperations(contract, offered)];
-  const { createdName, updatedName } = contract.operations.create.response ?? {};
+  const { contract, collection } = store;
+  const offered = [createOperation(collection), ...(options.operations ?? [])];
+  const operations = [...offered, ...unservedOperations(contract, collection, offered)];
+  const { createdName, updatedName } = collection.operations.create.response ?? {};
   const returnsTime = (createdName ?? updatedName) !== undefined;
   // Reads of single plants must not wait for lists.
   const single = returnsTime || offered.length > 1 ? resources.use(await store.openSql()) : undefined;
   const rateLimit = options.rateLimit && new RateLimit(options.rateLimit, now);
   const service = createHandler({
     contract,
-    newId: idMaker(contract.id.format ?? "int64", wallNow, randomProcess()),
+    collection,
+    newId: idMaker(collection.id.format ?? "int64", wallNow, randomProcess()),
     operations,
     authenticator: new Authenticator(tokens, jwts),
-    resolveCreator: creatorResolver(store.tokens, emit, contract.words.one),
+    resolveCreator: creatorResolver(store.tokens, emit, collection.words.one),
     rateLimit,
     bodyReader,
     groupCommit,

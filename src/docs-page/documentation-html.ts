@@ -3,7 +3,7 @@
 
 import packageJson from "../../package.json";
 import { iconPath } from "../admin-pages/icon.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import { type Contract, onlyCollection } from "../core/contract/contract.ts";
 import { type Description, firstLineOf } from "./description.ts";
 import { renderForm, tokenInput } from "./form-html.ts";
 import { markdown } from "./markdown.ts";
@@ -62,7 +62,7 @@ function renderPage(contract: Contract, description: Description): string {
       html: `<p>Each is complete${withToken === undefined ? "." : withExport}</p>
           ${renderSamples(operation)}`,
     },
-    { title: "Fields", html: renderSchemas(contract, [operation, ...others], description) },
+    { title: "Fields", html: renderSchemas(onlyCollection(contract), [operation, ...others], description) },
     { title: "Responses", html: renderResponses(operation, "", components) },
     ...others.map((other) => ({
       title: `${other.method} ${other.path}`,

@@ -1,6 +1,6 @@
 // A copy of the author's description, to which the parts of the server are added.
 
-import type { Contract } from "../core/contract/contract.ts";
+import { type Collection, type Contract, onlyCollection } from "../core/contract/contract.ts";
 import { parseExactJson, toExactJson } from "../core/contract/json/exact-json.ts";
 import { referencedMembers } from "../core/contract/json/json-pointer.ts";
 import type { Json } from "../core/contract/json/json-values.ts";
@@ -18,6 +18,7 @@ const referencesMax = 20;
 
 export class Draft {
   readonly contract: Contract;
+  readonly collection: Collection;
   /** The operations other than the create. */
   readonly operations: readonly Operation[];
   /** A copy that shares no parts within itself; aliases of YAML share them in the original. */
@@ -25,6 +26,7 @@ export class Draft {
 
   constructor(contract: Contract, operations: readonly Operation[]) {
     this.contract = contract;
+    this.collection = onlyCollection(contract);
     this.operations = operations;
     this.document = parseExactJson(toExactJson(contract.document)) as Description;
     const { components } = this.document;
@@ -38,7 +40,7 @@ export class Draft {
 
   /** The create as it is described so far. */
   get create(): AuthorOperation {
-    return this.document.paths[this.contract.describedPath]?.post ?? {};
+    return this.document.paths[this.collection.describedPath]?.post ?? {};
   }
 
   /** The object that a part is or refers to; undefined if there is none. */

@@ -3,7 +3,13 @@
 import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
 import type { Access } from "../core/contract/access.ts";
-import { type Contract, type Plant, withValue } from "../core/contract/contract.ts";
+import {
+  type Collection,
+  type Contract,
+  onlyCollection,
+  type Plant,
+  withValue,
+} from "../core/contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat } from "../core/contract/error-format.ts";
 import {
   ApiError,
@@ -48,15 +54,20 @@ export interface ExampleOperation {
 
 /** The errors of operations, with the messages of a server. */
 export class ErrorExamples {
-  readonly #contract: Contract;
+  readonly #collection: Collection;
   readonly #basePath: string;
   readonly #findRoute: (method: string, path: string) => Route;
 
   /** @param operations the ones other than the create. */
   constructor(contract: Contract, operations: readonly Operation[], basePath: string) {
-    const served = [createOperation(contract), ...operations];
-    this.#contract = contract;
-    this.#findRoute = routerOf([...served, ...unservedOperations(contract, served)], basePath, contract);
+    const collection = onlyCollection(contract);
+    const served = [createOperation(collection), ...operations];
+    this.#collection = collection;
+    this.#findRoute = routerOf(
+      [...served, ...unservedOperations(contract, collection, served)],
+      basePath,
+      collection,
+    );
     this.#basePath = basePath;
   }
 
@@ -72,38 +83,38 @@ export class ErrorExamples {
 
   /** An error with the message of a server; undefined if there is no such message. */
   #error(code: ErrorCode, { method, path, access }: ExampleOperation): ApiError | undefined {
-    const contract = this.#contract;
-    const [plant] = contract.examples as readonly [Plant];
-    const { titleField } = contract;
-    const wrongId = contract.id.type.kind === "integer" ? '"1"' : "1";
+    const collection = this.#collection;
+    const [plant] = collection.examples as readonly [Plant];
+    const { titleField } = collection;
+    const wrongId = collection.id.type.kind === "integer" ? '"1"' : "1";
     switch (code) {
       case "badRequest":
         return new ApiError(code, 'The Content-Length is "26, 26"; send it once, as one decimal number.');
       case "invalidJson":
-        return errorOfBody(contract, `{${JSON.stringify(contract.fields[0]?.name ?? "id")}: }`);
+        return errorOfBody(collection, `{${JSON.stringify(collection.fields[0]?.name ?? "id")}: }`);
       case "invalidPlant":
         return errorOfBody(
-          contract,
-          contract.id.isAccepted ? `{${JSON.stringify(contract.id.name)}: ${wrongId}}` : "[]",
+          collection,
+          collection.id.isAccepted ? `{${JSON.stringify(collection.id.name)}: ${wrongId}}` : "[]",
         );
       case "unstorableText": {
         if (titleField === undefined) return undefined;
-        const values = withValue(contract, plant.values, titleField, "Monst\0era");
-        const error = errorOfBody(contract, bodyJson(contract, { ...plant, values }));
+        const values = withValue(collection, plant.values, titleField, "Monst\0era");
+        const error = errorOfBody(collection, bodyJson(collection, { ...plant, values }));
         return error?.code === code ? error : undefined;
       }
       case "preconditionFailed":
-        return checkPreconditions(new Headers({ "If-Match": '"x"' }), entityTag(contract, plant));
+        return checkPreconditions(new Headers({ "If-Match": '"x"' }), entityTag(collection, plant));
       case "preconditionRequired":
         return missingHeader("If-Match", "a string");
       case "conflict":
-        return conflictError(contract, plant, !contract.id.isRequired);
+        return conflictError(collection, plant, !collection.id.isRequired);
       case "missingToken":
         return missingTokenError(access);
       case "invalidToken":
         return invalidTokenError(unknownToken, access);
       case "notFound":
-        return this.#errorOfRoute("POST", `${contract.path.replace(/\/$/, "").slice(0, -1)}`);
+        return this.#errorOfRoute("POST", `${collection.path.replace(/\/$/, "").slice(0, -1)}`);
       case "methodNotAllowed": {
         const target = path.replaceAll(/\{[^{}]*\}/g, "1");
         const errors = ["GET", "PUT", "PATCH", "DELETE", "POST"].map((each) =>
@@ -125,9 +136,9 @@ export class ErrorExamples {
       case "internalError":
         return internalError();
       case "unavailable":
-        return overloaded(contract);
+        return overloaded(collection);
       case "notImplemented":
-        return notServed(contract, method, path);
+        return notServed(collection, method, path);
       case "invalidParameter":
         return undefined;
     }
@@ -139,9 +150,9 @@ export class ErrorExamples {
   }
 }
 
-function errorOfBody(contract: Contract, body: string): ApiError | undefined {
-  const [{ id }] = contract.examples as readonly [Plant];
-  const result = parsePlantJson(contract, body, contract.id.isRequired ? undefined : () => id);
+function errorOfBody(collection: Collection, body: string): ApiError | undefined {
+  const [{ id }] = collection.examples as readonly [Plant];
+  const result = parsePlantJson(collection, body, collection.id.isRequired ? undefined : () => id);
   return result instanceof ApiError ? result : undefined;
 }
 

@@ -1,7 +1,7 @@
 // The failures of operations as the description has them: codes, header fields, and examples.
 
 import { tokenField } from "../core/contract/access.ts";
-import { type Contract, requiresMatch } from "../core/contract/contract.ts";
+import { type Collection, type Contract, onlyCollection, requiresMatch } from "../core/contract/contract.ts";
 import { type ErrorShape, formOf, pathOfPart } from "../core/contract/error-format.ts";
 import { type ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { uncapitalized } from "../core/contract/words.ts";
@@ -26,6 +26,7 @@ type OperationKind = "create" | "withBody" | "withoutBody" | "unserved";
 /** The failures of operations, with the messages of a server. */
 export class FailureResponses {
   readonly #contract: Contract;
+  readonly #collection: Collection;
   readonly #examples: ErrorExamples;
   readonly #errorSchema: object;
 
@@ -36,6 +37,7 @@ export class FailureResponses {
     { basePath, errorSchema }: { readonly basePath: string; readonly errorSchema: object },
   ) {
     this.#contract = contract;
+    this.#collection = onlyCollection(contract);
     this.#examples = new ErrorExamples(contract, operations, basePath);
     this.#errorSchema = errorSchema;
   }
@@ -49,9 +51,9 @@ export class FailureResponses {
     const all = codesOf[operation.kind].filter(
       (code) =>
         !(code === "preconditionFailed" && !operation.isConditional) &&
-        !(code === "preconditionRequired" && !(operation.isConditional && requiresMatch(this.#contract))) &&
+        !(code === "preconditionRequired" && !(operation.isConditional && requiresMatch(this.#collection))) &&
         !(code === "conflict" && operation.isConditional) &&
-        !(code === "invalidParameter" && operation.kind === "create" && this.#contract.id.isRequired) &&
+        !(code === "invalidParameter" && operation.kind === "create" && this.#collection.id.isRequired) &&
         !(code === "missingToken" && operation.access.isOpen) &&
         !(code === "invalidToken" && field === undefined),
     );
@@ -78,7 +80,7 @@ export class FailureResponses {
   #describe(status: number, codes: readonly ErrorCode[], { method, path }: FailingOperation): string {
     const meanings = codes.map((code) => {
       const isOfOne = code === "notFound" && method === "GET" && path.includes("{");
-      const detail = isOfOne ? `, or no ${this.#contract.words.one} with this id` : (details[code] ?? "");
+      const detail = isOfOne ? `, or no ${this.#collection.words.one} with this id` : (details[code] ?? "");
       return `${errorRegistry[code].error}: ${uncapitalized(errorRegistry[code].meaning)}${detail}.`;
     });
     if (status !== 400) return meanings.join(" ");

@@ -1,7 +1,7 @@
 // The operations as the page shows them, with what its forms need.
 
 import { tokenField } from "../core/contract/access.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import { type Contract, onlyCollection } from "../core/contract/contract.ts";
 import { readRequirements } from "../core/contract/description/security.ts";
 import type { Json } from "../core/contract/json/json-values.ts";
 import {
@@ -22,7 +22,7 @@ export interface PlacedOperation extends DescribedOperation {
 
 /** The operations that are served, the create first. */
 export function placedOperations(
-  { describedPath, others }: Contract,
+  { others, collections }: Contract,
   { paths, components, security }: Description,
 ): [PlacedOperation, ...PlacedOperation[]] | [] {
   const methods = ["get", "put", "post", "delete", "patch"];
@@ -47,6 +47,7 @@ export function placedOperations(
       ];
     }),
   );
+  const { describedPath } = onlyCollection({ collections });
   const [create] = all.filter(({ method, path }) => method === "POST" && path === describedPath);
   return create === undefined ? [] : [create, ...all.filter((each) => each !== create)];
 }

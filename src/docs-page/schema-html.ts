@@ -1,6 +1,6 @@
 // The tables of the page: parameters, and the fields of schemas.
 
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import { isStorablePattern } from "../core/contract/schema/patterns.ts";
 import { capitalized } from "../core/contract/words.ts";
@@ -20,7 +20,7 @@ const { escapeHTML } = Bun;
 
 /** The schemas of the create that have no name of their own, and those that operations refer to. */
 function shownSchemas(
-  { words }: Contract,
+  { words }: Collection,
   [create, ...others]: readonly [DescribedOperation, ...DescribedOperation[]],
   description: Description,
 ): (readonly [name: string, schema: Schema])[] {
@@ -72,12 +72,12 @@ export function renderParameters({ parameters = [] }: DescribedOperation): strin
 
 /** @param operations the create, and all others. */
 export function renderSchemas(
-  contract: Contract,
+  collection: Collection,
   operations: readonly [DescribedOperation, ...DescribedOperation[]],
   description: Description,
 ): string {
   const { schemas } = description.components;
-  return shownSchemas(contract, operations, description)
+  return shownSchemas(collection, operations, description)
     .map(([name, schema]) => {
       const parts = partsOf(schema, schemas);
       const required = parts.flatMap((part) => part.required ?? []);

@@ -87,7 +87,7 @@ export function addErrorSchema({ contract, document }: Draft): string {
 
 /** Adds the pattern of what can be stored to the texts of the resource that have none. */
 export function restrictTexts(draft: Draft): void {
-  const texts = draft.contract.fields.filter(({ type }) => type.kind === "text").map(({ name }) => name);
+  const texts = draft.collection.fields.filter(({ type }) => type.kind === "text").map(({ name }) => name);
   const restrict = (part: Schema | undefined, depth: number) => {
     const schema = draft.resolve(part);
     if (schema === undefined || depth > 8) return;

@@ -23,7 +23,7 @@ export function servedDocument(
   basePath = "",
 ): Description {
   const draft = new Draft(contract, operations);
-  const { document } = draft;
+  const { document, collection } = draft;
   const errorName = addErrorSchema(draft);
   const responses = new ServedResponses(draft, { basePath, errorName });
   document.servers = [{ url: placeholder, description: "This server." }];
@@ -31,7 +31,7 @@ export function servedDocument(
   addHeaders(draft);
   resolveSecuritySchemes(draft);
   restrictTexts(draft);
-  setOperation(draft, "POST", contract.describedPath, (own) => describeCreate(draft, responses, own));
+  setOperation(draft, "POST", collection.describedPath, (own) => describeCreate(draft, responses, own));
   for (const operation of operations) {
     const { method, path, described } = operation;
     if (described !== undefined)
@@ -41,7 +41,7 @@ export function servedDocument(
   }
   for (const { method, path } of contract.others) {
     if (operations.some((each) => each.method === method && draft.pathOf(each.path) === path)) continue;
-    const { access } = contract.operations.create;
+    const { access } = collection.operations.create;
     setOperation(draft, method, path, (own) => ({
       ...own,
       responses: responses.of(

@@ -2,7 +2,7 @@
 // of the server.
 
 import { type Access, tokenField } from "../core/contract/access.ts";
-import { type Contract, requiresMatch } from "../core/contract/contract.ts";
+import { type Collection, type Contract, requiresMatch } from "../core/contract/contract.ts";
 import { type ErrorPart, partsOf, pathOfPart } from "../core/contract/error-format.ts";
 import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
 import { withArticle } from "../core/contract/words.ts";
@@ -15,12 +15,12 @@ import type { Draft } from "./draft.ts";
  * @param errorName the name of the schema of errors.
  */
 export function introductionOf(draft: Draft, errorName: string): string {
-  const { service, one } = draft.contract.words;
+  const { one } = draft.collection.words;
   const { description } = draft.document.info;
   const own = typeof description === "string" ? description.trim() : "";
   const [lead = "", ...chapters] = own.split(/^(?=## )/m).map((text) => text.trim());
   const version30 = ", and in OpenAPI 3.0.3, for tools that read no 3.1, as\n`openapi-3.0.json`";
-  const retries = draft.contract.id.isRequired
+  const retries = draft.collection.id.isRequired
     ? `Creates are idempotent: sending the same ${one} again
 has the same response and changes nothing, so a client that lost a response can retry.`
     : `The server chooses the ids: sending the same ${one} again creates a second one, unless both requests have
@@ -30,10 +30,10 @@ the same \`Idempotency-Key\`, so a client that sends one can retry.`;
     `This description is served as \`openapi.json\` and \`openapi.yaml\`${draft.isVersion30 ? "" : version30}.`,
   ].filter((note) => !own.includes(note));
   const titles = chapters.map(titleOf);
-  const added = [tokensChapter(draft.contract.operations.create.access), errorsChapter(draft)].filter(
+  const added = [tokensChapter(draft.collection.operations.create.access), errorsChapter(draft)].filter(
     (chapter) => !titles.includes(titleOf(chapter)),
   );
-  return `${[lead || `${service}.`, ...notes, ...chapters, ...added].join("\n\n")}\n`;
+  return `${[lead || `${draft.contract.service}.`, ...notes, ...chapters, ...added].join("\n\n")}\n`;
 }
 
 function titleOf(chapter: string): string {
@@ -65,12 +65,12 @@ The operator issues tokens with \`plantstore token create --name ci\`; a token i
 \`${field.join(": ")}<ACCESS_TOKEN>\`.`;
 }
 
-function errorsChapter({ contract, operations }: Draft): string {
+function errorsChapter({ contract, collection, operations }: Draft): string {
   const { shape } = contract.errors;
   const name = (pathOfPart(shape, "code") ?? pathOfPart(shape, "codeText"))?.join(".");
   const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
-    if (code === "invalidParameter") return operations.length > 0 || !contract.id.isRequired;
-    if (code === "preconditionRequired") return requiresMatch(contract);
+    if (code === "invalidParameter") return operations.length > 0 || !collection.id.isRequired;
+    if (code === "preconditionRequired") return requiresMatch(collection);
     if (code === "preconditionFailed") return operations.some(({ described }) => described?.isConditional);
     return code !== "notImplemented" || contract.others.length > 0;
   });
@@ -78,7 +78,7 @@ function errorsChapter({ contract, operations }: Draft): string {
     .toSorted((one, other) => errorRegistry[one].error - errorRegistry[other].error)
     .map((code) => {
       const { error, meaning } = errorRegistry[code];
-      return `| ${name === undefined ? statusOf(code) : error} | ${meaning} | ${adviceFor(code, contract)} |`;
+      return `| ${name === undefined ? statusOf(code) : error} | ${meaning} | ${adviceFor(code, collection)} |`;
     });
   return `## Errors
 
@@ -91,7 +91,7 @@ ${rows.join("\n")}`;
 }
 
 /** Tells a client what to do about an error. */
-function adviceFor(code: ErrorCode, { path, words, id }: Contract): string {
+function adviceFor(code: ErrorCode, { path, words, id }: Collection): string {
   const advice: Readonly<Record<ErrorCode, string>> = {
     badRequest: "Send the header once, or a chunked body. The connection is closed.",
     invalidJson: "Correct it at the line and column in the message.",

@@ -25,12 +25,12 @@ import type { ServedResponses } from "./served-responses.ts";
 import { placeholder } from "./server-address.ts";
 
 export function describeCreate(draft: Draft, responses: ServedResponses, own: AuthorOperation): object {
-  const { words, operations, examples, path, id, requiresKey } = draft.contract;
+  const { words, operations, examples, path, id, requiresKey } = draft.collection;
   const { access, errors, operationId } = operations.create;
   const body = draft.resolve(own.requestBody);
   const [type, media] = jsonMedia(body?.content) ?? [jsonType, {}];
   const one = withArticle(words.one);
-  const json = bodyJson(draft.contract, examples[0] as Plant);
+  const json = bodyJson(draft.collection, examples[0] as Plant);
   const summary = capitalized(one);
   const named = examplesOf(draft, media) ?? { example: { summary, value: parseExactJson(json) } };
   const parameters = draft.resolveParameters(own.parameters);
@@ -85,13 +85,13 @@ export function describeOperation(
   own: AuthorOperation,
 ): object {
   const { operationId, method, path, described } = operation;
-  const { access = draft.contract.operations.create.access, errors = draft.contract.errors } = operation;
+  const { access = draft.collection.operations.create.access, errors = draft.contract.errors } = operation;
   const { summary, description, parameters, isConditional, body } = described;
   const value = body === undefined ? undefined : exampleOf(draft, body);
   const url = placeholder + sampleTarget(draft, path, parameters);
   const sampled = value === undefined ? undefined : toExactJson(value);
   return {
-    tags: draft.create.tags ?? [draft.contract.words.many],
+    tags: draft.create.tags ?? [draft.collection.words.many],
     summary,
     description,
     "x-codeSamples": codeSamples({ field: tokenField(access), method, url, body: sampled }),

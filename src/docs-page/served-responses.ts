@@ -67,14 +67,14 @@ export class ServedResponses {
 
   /** Whether GET is served at the address that a Location has. */
   #hasGet(): boolean {
-    const { contract, operations } = this.#draft;
-    return operations.some(({ method, path }) => method === "GET" && path.startsWith(`${contract.path}/{`));
+    const { collection, operations } = this.#draft;
+    return operations.some(({ method, path }) => method === "GET" && path.startsWith(`${collection.path}/{`));
   }
 
   /** The schema of the create's success, for operations that return one plant or a list of them. */
   #schemaOf(returns: "one" | "list" | object): object {
     if (typeof returns === "object") return returns;
-    const { status } = this.#draft.contract.operations.create;
+    const { status } = this.#draft.collection.operations.create;
     const { responses, requestBody } = this.#draft.create;
     const response = jsonMedia(this.#draft.resolve(responses?.[status])?.content);
     const body = jsonMedia(this.#draft.resolve(requestBody)?.content);

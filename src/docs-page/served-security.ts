@@ -13,7 +13,8 @@ const bearerAuth = {
 
 /** The requirements of an operation, which are those of the create where it is not described. */
 export function securityOf(draft: Draft, own: AuthorOperation): { readonly security?: readonly object[] } {
-  const { document, describedPath } = draft.contract;
+  const { document } = draft.contract;
+  const { describedPath } = draft.collection;
   const isDescribed = Object.keys(own).length > 0;
   const create = () => draft.resolve(document.paths?.[describedPath]?.post as AuthorOperation | undefined);
   const { security } = isDescribed ? own : (create() ?? {});

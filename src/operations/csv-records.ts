@@ -5,7 +5,7 @@
 // import needs the line, the original text and the quoting of each record: csv-parse with these
 // options takes 2.9 µs per record, this parser 0.3 µs. A test compares the two.
 
-import type { Contract, Field, Plant } from "../core/contract/contract.ts";
+import type { Collection, Field, Plant } from "../core/contract/contract.ts";
 
 /** The cells of a record, or its syntax error. */
 export type CsvCells = readonly (string | undefined)[] | { readonly error: string };
@@ -25,7 +25,7 @@ const needsQuotes = /["\r\n]|^$|^\ufeff/;
  * The record of a plant, without a line end. An id that is the name of its column is quoted, so that
  * its record is not the header of another file.
  */
-export function formatCsvRecord({ id: { name }, fields }: Contract, { id, values }: Plant): string {
+export function formatCsvRecord({ id: { name }, fields }: Collection, { id, values }: Plant): string {
   let record = typeof id === "bigint" ? String(id) : id === name ? quotedCell(id) : formatCsvCell(id);
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];

@@ -1,6 +1,6 @@
 // CSV import: a header that names the columns, then a record per plant.
 
-import type { Contract, Field } from "../core/contract/contract.ts";
+import type { Collection, Field } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import {
@@ -45,19 +45,19 @@ export interface ReadOptions extends RecordOptions {
 export class Csv implements RecordFormat<CsvCells> {
   readonly completeBytes = completeBytes;
   readonly countLineEnds = countLineEnds;
-  readonly #contract: Contract;
+  readonly #collection: Collection;
   readonly #onHeader: ReadOptions["onHeader"];
   #columns: Columns | undefined;
   #header = "";
   #delimiter: Delimiter = ",";
 
-  constructor(contract: Contract, { onHeader }: ReadOptions) {
-    this.#contract = contract;
+  constructor(collection: Collection, { onHeader }: ReadOptions) {
+    this.#collection = collection;
     this.#onHeader = onHeader;
   }
 
   parse(text: string, onRecord: OnCsvRecord): number {
-    if (this.#columns === undefined) this.#delimiter = findDelimiter(this.#contract, text);
+    if (this.#columns === undefined) this.#delimiter = findDelimiter(this.#collection, text);
     return parseCsvRecords(text, this.#delimiter, onRecord);
   }
 
@@ -70,10 +70,10 @@ export class Csv implements RecordFormat<CsvCells> {
     if (text.trim() === "" || ("every" in cells && cells.every(isAbsent))) return undefined;
     if (this.#columns === undefined && separatorLine.test(text)) return undefined;
     if (this.#columns === undefined) {
-      const { columns, ignored } = parseHeader(this.#contract, cells, text);
+      const { columns, ignored } = parseHeader(this.#collection, cells, text);
       this.#columns = columns;
       this.#header = text;
-      const absent = this.#contract.fields.filter((_, index) => columns.fields[index] === -1);
+      const absent = this.#collection.fields.filter((_, index) => columns.fields[index] === -1);
       this.#onHeader?.({ text, delimiter: this.#delimiter, absent, ignored });
       return undefined;
     }
@@ -85,7 +85,7 @@ export class Csv implements RecordFormat<CsvCells> {
 
   assertHeader(): void {
     if (this.#columns === undefined)
-      throw new OperatorError(`the file has no header; ${headerAdvice(this.#contract)}`);
+      throw new OperatorError(`the file has no header; ${headerAdvice(this.#collection)}`);
   }
 
   #parseCells(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
@@ -101,7 +101,7 @@ export class Csv implements RecordFormat<CsvCells> {
         `The record has ${cells.length} cell${cells.length === 1 ? "" : "s"}, but the header has ${columns.count}: ${advice}.`,
       );
     }
-    return parsePlantTexts(this.#contract, {
+    return parsePlantTexts(this.#collection, {
       id: cells[columns.id],
       values: columns.fields.map((column) => cells[column]),
     });
@@ -109,23 +109,23 @@ export class Csv implements RecordFormat<CsvCells> {
 }
 
 /** The names of the columns of an export. */
-export function columnNames({ id, fields }: Pick<Contract, "id" | "fields">): string[] {
+export function columnNames({ id, fields }: Pick<Collection, "id" | "fields">): string[] {
   return [id.name, ...fields.map(({ name }) => name)];
 }
 
-function requiredColumns({ id, fields }: Contract): string[] {
+function requiredColumns({ id, fields }: Collection): string[] {
   return [id.name, ...fields.flatMap(({ name, isRequired }) => (isRequired ? [name] : []))];
 }
 
-function headerAdvice(contract: Contract): string {
-  const optional = contract.fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name]));
+function headerAdvice(collection: Collection): string {
+  const optional = collection.fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name]));
   const others = optional.length === 0 ? "" : `, and may name ${optional.join(", ")}`;
-  return `its first line must name the columns ${requiredColumns(contract).join(" and ")}${others}`;
+  return `its first line must name the columns ${requiredColumns(collection).join(" and ")}${others}`;
 }
 
 /** The delimiter with which the header has all required columns; the comma if none does. */
-function findDelimiter(contract: Contract, text: string): Delimiter {
-  const required = requiredColumns(contract);
+function findDelimiter(collection: Collection, text: string): Delimiter {
+  const required = requiredColumns(collection);
   const hasRequired = (delimiter: Delimiter) => {
     let header: CsvCells | undefined;
     parseCsvRecords(text, delimiter, (cells, start, end) => {
@@ -133,7 +133,7 @@ function findDelimiter(contract: Contract, text: string): Delimiter {
       if (line.trim() !== "" && !separatorLine.test(line)) header ??= cells;
     });
     if (header === undefined || "error" in header) return false;
-    const places = placesOf(contract, header);
+    const places = placesOf(collection, header);
     return required.every((name) => places.get(name)?.length !== 0);
   };
   return delimiters.find(hasRequired) ?? ",";
@@ -145,14 +145,14 @@ const separatorLine = /^"?sep=.?"?$/i;
 const isAbsent = (cell: string | undefined) => cell === undefined;
 
 function parseHeader(
-  contract: Contract,
+  collection: Collection,
   cells: CsvCells,
   text: string,
 ): { readonly columns: Columns; readonly ignored: readonly string[] } {
-  const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice(contract)}`);
+  const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice(collection)}`);
   if ("error" in cells) throw invalid(`the header is not CSV in UTF-8: ${cells.error}`);
-  const places = placesOf(contract, cells);
-  const missing = requiredColumns(contract).filter((name) => places.get(name)?.length === 0);
+  const places = placesOf(collection, cells);
+  const missing = requiredColumns(collection).filter((name) => places.get(name)?.length === 0);
   if (missing.length > 0)
     throw invalid(`the header has no column ${missing.join(" and no ")}; it is ${shorten(text)}`);
   const twice = [...places].flatMap(([name, { length }]) => (length > 1 ? [name] : []));
@@ -161,8 +161,8 @@ function parseHeader(
   const indexOf = (name: string) => places.get(name)?.[0] ?? -1;
   return {
     columns: {
-      id: indexOf(contract.id.name),
-      fields: contract.fields.map(({ name }) => indexOf(name)),
+      id: indexOf(collection.id.name),
+      fields: collection.fields.map(({ name }) => indexOf(name)),
       count: cells.length,
     },
     ignored: [...new Set(cells.flatMap((cell, index) => (read.has(index) ? [] : [cell || "(no name)"])))],
@@ -178,9 +178,9 @@ export function foldedName(name: string): string {
  * The names under which an export also has when and by whom a plant was created. The contract may
  * have one of them, in any case.
  */
-export function creationNames(contract: Contract): string[] {
+export function creationNames(collection: Collection): string[] {
   const isTaken = (wanted: string) =>
-    columnNames(contract).some((name) => foldedName(name) === foldedName(wanted));
+    columnNames(collection).some((name) => foldedName(name) === foldedName(wanted));
   return ["createdAt", "token"].map((name) => (isTaken(name) ? `store.${name}` : name));
 }
 
@@ -191,8 +191,8 @@ const readings = [(name: string) => name, (name: string) => name.trim(), foldedN
  * The indexes of each column: of cells with its name, or else, as spreadsheets also write `ID` and
  * ` Name`, of those that have it in another case, unless several columns then have it.
  */
-function placesOf(contract: Contract, cells: readonly (string | undefined)[]): Map<string, number[]> {
-  const names = columnNames(contract);
+function placesOf(collection: Collection, cells: readonly (string | undefined)[]): Map<string, number[]> {
+  const names = columnNames(collection);
   const places = new Map(names.map((name): [string, number[]] => [name, []]));
   for (const [index, cell = ""] of cells.entries()) {
     const found = readings

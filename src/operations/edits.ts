@@ -1,6 +1,6 @@
 // Edits of plants under one run, and the history of edits: its entries, and their undo.
 
-import { type Contract, type Plant, valuesEqual } from "../core/contract/contract.ts";
+import { type Collection, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { int64Max } from "../core/contract/values/int64.ts";
@@ -135,7 +135,7 @@ interface EditRow {
 
 /** Lists a page of entries, the latest first. */
 export function listEdits(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   { id, since, after }: HistoryFilter,
   entriesMax: number = editsMax,
@@ -150,12 +150,12 @@ export function listEdits(
     conditions.push(`(edited_at, run, seq) < (${place.join(", ")})`);
   }
   const selection = `WHERE ${conditions.join(" AND ")} ORDER BY edited_at DESC, run DESC, seq DESC`;
-  return readPage(contract, sql, selection, parameters, entriesMax);
+  return readPage(collection, sql, selection, parameters, entriesMax);
 }
 
 /** Reads the first entries of a selection. */
 async function readPage(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   selection: string,
   parameters: readonly SqlValue[],
@@ -166,19 +166,19 @@ async function readPage(
      FROM edits ${selection} LIMIT ${entriesMax + 1}`,
     parameters,
   );
-  const entries = rows.slice(0, entriesMax).map((row) => toEntry(contract, row));
+  const entries = rows.slice(0, entriesMax).map((row) => toEntry(collection, row));
   return { entries, next: rows.length > entriesMax ? entries.at(-1) : undefined };
 }
 
-function toEntry(contract: Contract, row: EditRow): HistoryEntry {
+function toEntry(collection: Collection, row: EditRow): HistoryEntry {
   return {
     run: row.run,
     seq: Number(row.seq),
     id: row.plant_id,
     editedAt: Number(row.edited_at),
     editor: JSON.parse(row.editor) as Editor,
-    before: parseRecorded(contract, row.before),
-    after: parseRecorded(contract, row.after),
+    before: parseRecorded(collection, row.before),
+    after: parseRecorded(collection, row.after),
     creation: { createdAt: row.created_at, creator: row.creator },
   };
 }
@@ -186,10 +186,10 @@ function toEntry(contract: Contract, row: EditRow): HistoryEntry {
 /**
  * A plant of an earlier contract may have fields that are gone, and not have those that came since.
  */
-function parseRecorded(contract: Contract, json: string | null): Plant | undefined {
+function parseRecorded(collection: Collection, json: string | null): Plant | undefined {
   if (json === null) return undefined;
-  const fields = contract.fields.map((field) => ({ ...field, isRequired: false }));
-  const plant = parsePlantJson({ ...contract, fields, allowsOthers: true }, json);
+  const fields = collection.fields.map((field) => ({ ...field, isRequired: false }));
+  const plant = parsePlantJson({ ...collection, fields, allowsOthers: true }, json);
   if ("code" in plant) throw new Error(`the history has a plant that is none: ${plant.message}`);
   return plant;
 }
@@ -213,7 +213,7 @@ export interface Undone {
  * @param undo the run of the undo itself, which can also be undone.
  */
 export async function undoRun(
-  contract: Contract,
+  collection: Collection,
   undo: EditRun,
   sql: SqlConnection,
   filter: { readonly run: string; readonly id?: PlantId | undefined },
@@ -221,7 +221,7 @@ export async function undoRun(
   /** Plants with an edit that was not undone, and whether they are as they were before it. */
   const others = new Map<PlantId, boolean>();
   let [found, undone] = [0, 0];
-  for await (const entries of editsOfRun(contract, sql, filter)) {
+  for await (const entries of editsOfRun(collection, sql, filter)) {
     found += entries.length;
     const outcomes = await undo.edit(
       entries.map(({ id, before, after: expected, creation }) => ({
@@ -233,11 +233,11 @@ export async function undoRun(
     );
     const ids = entries.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id]));
     undone += entries.length - ids.length;
-    const stored = await findPlants(contract, sql, ids);
+    const stored = await findPlants(collection, sql, ids);
     // The entries come latest first, so the first edit of a plant decides.
     for (const [index, { id, before }] of entries.entries()) {
       if (outcomes[index] === "done") others.delete(id);
-      else others.set(id, isSame(contract, stored.get(id), before));
+      else others.set(id, isSame(collection, stored.get(id), before));
     }
   }
   const left = [...others].flatMap(([id, isAsBefore]) => (isAsBefore ? [] : [id]));
@@ -249,7 +249,7 @@ export async function undoRun(
  * have been set back during the run.
  */
 async function* editsOfRun(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   { run, id }: { readonly run: string; readonly id?: PlantId | undefined },
 ): AsyncGenerator<readonly HistoryEntry[]> {
@@ -258,13 +258,13 @@ async function* editsOfRun(
   do {
     const parameters = [run, seqBefore, ...(id === undefined ? [] : [id])];
     const selection = `WHERE ${sql.inTime} AND ${place} ORDER BY seq DESC`;
-    const page: HistoryPage = await readPage(contract, sql, selection, parameters, editsMax);
+    const page: HistoryPage = await readPage(collection, sql, selection, parameters, editsMax);
     yield page.entries;
     seqBefore = page.next?.seq;
   } while (seqBefore !== undefined);
 }
 
-function isSame(contract: Contract, one: Plant | undefined, other: Plant | undefined): boolean {
+function isSame(collection: Collection, one: Plant | undefined, other: Plant | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
-  return valuesEqual(contract, one.values, other.values);
+  return valuesEqual(collection, one.values, other.values);
 }

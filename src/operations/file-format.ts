@@ -1,6 +1,6 @@
 // The formats of import and export.
 
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import { Csv, creationNames, type ReadOptions } from "./csv.ts";
 import type { FormatName } from "./format-names.ts";
 import { JsonReader } from "./json-reader.ts";
@@ -17,18 +17,18 @@ export type FileFormat = FormatName | "json";
  * the required fields, or the rest of the file cannot be read.
  */
 export function readRecords(
-  contract: Contract,
+  collection: Collection,
   format: FileFormat,
   chunks: AsyncIterable<Uint8Array>,
   options: ReadOptions,
 ): AsyncGenerator<readonly ImportRecord[]> {
-  const ignored = [...contract.ignored, ...creationNames(contract)];
-  return recordsOf(chunks, readerOf({ ...contract, ignored }, format, options));
+  const ignored = [...collection.ignored, ...creationNames(collection)];
+  return recordsOf(chunks, readerOf({ ...collection, ignored }, format, options));
 }
 
-function readerOf(contract: Contract, format: FileFormat, options: ReadOptions): RecordReader {
-  if (format === "json") return new JsonReader(contract, options);
+function readerOf(collection: Collection, format: FileFormat, options: ReadOptions): RecordReader {
+  if (format === "json") return new JsonReader(collection, options);
   return format === "csv"
-    ? new LineReader(new Csv(contract, options), options)
-    : new LineReader(ndjson(contract), options);
+    ? new LineReader(new Csv(collection, options), options)
+    : new LineReader(ndjson(collection), options);
 }

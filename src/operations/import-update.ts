@@ -1,6 +1,6 @@
 // An import that replaces stored plants, and its dry run.
 
-import { type Contract, type Field, type Plant, valuesEqual } from "../core/contract/contract.ts";
+import { type Collection, type Field, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
@@ -32,14 +32,14 @@ export interface Difference {
 export class Replacement {
   /** The first ones. */
   readonly differences: Difference[] = [];
-  readonly #contract: Contract;
+  readonly #collection: Collection;
   readonly #sql: SqlConnection;
   readonly #run: EditRun | undefined;
   #absent: readonly Field[] = [];
 
   /** @param run the run of the edits; undefined for a dry run, which makes none. */
-  constructor(contract: Contract, sql: SqlConnection, run: EditRun | undefined) {
-    this.#contract = contract;
+  constructor(collection: Collection, sql: SqlConnection, run: EditRun | undefined) {
+    this.#collection = collection;
     this.#sql = sql;
     this.#run = run;
   }
@@ -68,7 +68,7 @@ export class Replacement {
     // The plants of a batch may be short, and those that are stored as long as a body.
     for (const some of parts(updating, editsMax)) {
       const stored = await findPlants(
-        this.#contract,
+        this.#collection,
         this.#sql,
         some.map(({ plant }) => plant.id),
       );
@@ -80,7 +80,7 @@ export class Replacement {
         // Deleted at the same time; or, in a dry run, to be created by an earlier record.
         if (expected === undefined || replacement === undefined)
           outcomes[index] = this.#run === undefined ? "replaced" : "conflict";
-        else if (valuesEqual(this.#contract, expected.values, replacement.values))
+        else if (valuesEqual(this.#collection, expected.values, replacement.values))
           outcomes[index] = "unchanged";
         else {
           if (this.differences.length < differencesMax)
@@ -97,7 +97,7 @@ export class Replacement {
   }
 
   #merge({ id, values }: Plant, stored: Plant): Plant {
-    const { fields } = this.#contract;
+    const { fields } = this.#collection;
     const isKept = fields.map((field) => this.#absent.includes(field));
     return { id, values: values.map((value, index) => (isKept[index] ? stored.values[index] : value)) };
   }
@@ -107,23 +107,26 @@ export class Replacement {
  * A store that only predicts the outcomes of creates. It remembers the ids that it would have
  * created, and a hash of each plant: some 100 bytes a plant.
  */
-export function dryStore(contract: Contract, sql: SqlConnection): Pick<PlantStore, "create" | "contract"> {
+export function dryStore(
+  collection: Collection,
+  sql: SqlConnection,
+): Pick<PlantStore, "create" | "collection"> {
   const created = new Map<PlantId, number | bigint>();
   return {
-    contract,
+    collection,
     async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
       const outcomes: Outcome[] = [];
       for (const some of parts(batch, editsMax)) {
         const stored = await findPlants(
-          contract,
+          collection,
           sql,
           some.map(({ plant }) => plant.id),
         );
         for (const { plant } of some) {
           const found = stored.get(plant.id);
-          const hash = Bun.hash(plantJson(contract, plant));
+          const hash = Bun.hash(plantJson(collection, plant));
           const before = created.get(plant.id);
-          if (found !== undefined) outcomes.push(compareWithStored(contract, found, plant));
+          if (found !== undefined) outcomes.push(compareWithStored(collection, found, plant));
           else if (before !== undefined) outcomes.push(before === hash ? "unchanged" : "conflict");
           else {
             created.set(plant.id, hash);

@@ -31,7 +31,7 @@ export function newCounts(): ImportCounts {
 }
 
 /** The store of an import, or one that only predicts its outcomes. */
-export type ImportStore = Pick<PlantStore, "create" | "contract">;
+export type ImportStore = Pick<PlantStore, "create" | "collection">;
 
 export interface ImportOptions {
   /** Is added to after each batch. */
@@ -144,7 +144,7 @@ class BatchImporter {
 
   #reject({ plant, ...record }: ImportRecord): void {
     this.#options.counts.rejected++;
-    const error = plant instanceof ApiError ? plant : conflictError(this.#store.contract, plant);
+    const error = plant instanceof ApiError ? plant : conflictError(this.#store.collection, plant);
     this.#options.onRejected({ ...record, error });
   }
 

@@ -1,6 +1,6 @@
 // NDJSON: each line is a request body of the API.
 
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { parsePlant, parsePlantJson } from "../core/contract/plant.ts";
@@ -12,7 +12,7 @@ const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;
 
 /** A line is parsed only when it becomes a plant, and a blank one is skipped. */
-export const ndjson = (contract: Contract): RecordFormat<ImportRecord["plant"] | undefined> => ({
+export const ndjson = (collection: Collection): RecordFormat<ImportRecord["plant"] | undefined> => ({
   parse(text, onRecord) {
     for (let start = 0; start < text.length; ) {
       const lineEnd = text.indexOf("\n", start);
@@ -24,14 +24,14 @@ export const ndjson = (contract: Contract): RecordFormat<ImportRecord["plant"] |
   },
   completeBytes: (bytes) => bytes.lastIndexOf(lineFeed) + 1,
   countLineEnds: () => 0,
-  invalid: (bytes) => parsePlant(contract, bytes),
+  invalid: (bytes) => parsePlant(collection, bytes),
   toPlant(invalid, text) {
     // Almost every line starts with a brace, and checking one character first is free.
     if (text.charCodeAt(0) !== openingBrace && /^[ \t\r]*$/.test(text)) return undefined;
     if (invalid !== undefined) return invalid;
     // Like a request body, a line may start with a byte order mark.
     const json = text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
-    const plant = parsePlantJson(contract, json);
+    const plant = parsePlantJson(collection, json);
     return plant instanceof ApiError && plant.code === "invalidJson" && endsWithComma(json)
       ? new ApiError("invalidJson", commaMessage)
       : plant;

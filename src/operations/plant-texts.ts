@@ -22,9 +22,9 @@ export interface PlantTexts {
 }
 
 /** Parses and validates texts: the plant, or invalidPlant or unstorableText. */
-export function parsePlantTexts(contract: PlantSchema, texts: PlantTexts): Plant | ApiError {
+export function parsePlantTexts(collection: PlantSchema, texts: PlantTexts): Plant | ApiError {
   const errors: string[] = [];
-  const { id: member, fields } = contract;
+  const { id: member, fields } = collection;
   const id = texts.id === undefined ? undefined : member.type.parse(texts.id);
   if (texts.id === undefined) errors.push(missing(member));
   else if (id === undefined) errors.push(wrongId(member, texts.id));
@@ -40,8 +40,8 @@ export function parsePlantTexts(contract: PlantSchema, texts: PlantTexts): Plant
     else if (value === undefined && field.isRequired) errors.push(missing(field));
   }
   return errors.length > 0
-    ? invalidPlant(contract, errors)
-    : storable(contract, { id: id as PlantId, values });
+    ? invalidPlant(collection, errors)
+    : storable(collection, { id: id as PlantId, values });
 }
 
 /** The error of an id, which a spreadsheet may have changed, such as to 9.0072E+15. */

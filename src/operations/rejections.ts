@@ -2,7 +2,7 @@
 // more, so that they can be corrected there and imported.
 
 import { appendFileSync, closeSync, openSync } from "node:fs";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type CsvHeader, columnNames, foldedName } from "./csv.ts";
@@ -12,9 +12,9 @@ import type { FormatName } from "./format-names.ts";
 import type { RejectedRecord } from "./import.ts";
 
 /** The last column of a report in CSV, which an import ignores: no field has its name in any case. */
-function reasonColumn(contract: Contract): string {
+function reasonColumn(collection: Collection): string {
   let name = "reason";
-  while (columnNames(contract).some((other) => foldedName(other) === name)) name = `rejection ${name}`;
+  while (columnNames(collection).some((other) => foldedName(other) === name)) name = `rejection ${name}`;
   return name;
 }
 
@@ -25,11 +25,11 @@ export class RejectionReport {
   #start = "";
   #delimiter: Delimiter = ",";
   #columns = 0;
-  readonly #contract: Contract;
+  readonly #collection: Collection;
 
   /** @param format that of the file. */
-  constructor(contract: Contract, format: FileFormat) {
-    this.#contract = contract;
+  constructor(collection: Collection, format: FileFormat) {
+    this.#collection = collection;
     this.format = format === "csv" ? "csv" : "ndjson";
   }
 
@@ -37,7 +37,7 @@ export class RejectionReport {
   onHeader({ text, delimiter }: CsvHeader): void {
     this.#delimiter = delimiter;
     this.#columns = cellsOf(text, delimiter)?.length ?? 0;
-    this.#start = `${text}${delimiter}${formatCsvCell(reasonColumn(this.#contract), delimiter)}\n`;
+    this.#start = `${text}${delimiter}${formatCsvCell(reasonColumn(this.#collection), delimiter)}\n`;
   }
 
   /**
@@ -97,8 +97,8 @@ export class RejectedFile {
   #bufferBytes = 0;
 
   /** @param input The path of the imported file. */
-  constructor(input: string, contract: Contract, format: FileFormat) {
-    this.report = new RejectionReport(contract, format);
+  constructor(input: string, collection: Collection, format: FileFormat) {
+    this.report = new RejectionReport(collection, format);
     this.#input = input;
   }
 

@@ -3,7 +3,7 @@
 // write-ahead log, and PostgreSQL not vacuum.
 
 import {
-  type Contract,
+  type Collection,
   countCodeUnits,
   type Plant,
   type PlantColumns,
@@ -59,7 +59,7 @@ const pageCodeUnits = 2 ** 22;
 const countMsMax = 10 * 60_000;
 
 /** The part of a statement up to its conditions. */
-function selectFrom({ fields }: Contract, withCreation: boolean): string {
+function selectFrom({ fields }: Collection, withCreation: boolean): string {
   const columns = ["plants.id", ...fields.map(({ column }) => `plants.${column}`)].join(", ");
   return withCreation
     ? `SELECT ${columns}, plants.created_at, creators.name AS "creator name"
@@ -69,16 +69,16 @@ function selectFrom({ fields }: Contract, withCreation: boolean): string {
 
 /** The plants that are stored under some ids, at most editsMax. Rejects with an OperatorError. */
 export async function findPlants(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   ids: readonly PlantId[],
 ): Promise<Map<PlantId, Required<StoredPlant>>> {
   if (ids.length === 0) return new Map();
   const rows = await sql.query<CreationRow>(
-    `${selectFrom(contract, true)} WHERE plants.id IN ${list(ids)}`,
+    `${selectFrom(collection, true)} WHERE plants.id IN ${list(ids)}`,
     ids,
   );
-  return new Map(rows.map((row) => [row.id, toStoredPlant(contract, row)]));
+  return new Map(rows.map((row) => [row.id, toStoredPlant(collection, row)]));
 }
 
 /**
@@ -86,13 +86,13 @@ export async function findPlants(
  * Rejects with an OperatorError.
  */
 export async function* readPlants(
-  contract: Contract,
+  collection: Collection,
   sql: SqlConnection,
   { group, sinceId, withCreation = false }: Selection = {},
 ): AsyncGenerator<readonly StoredPlant[]> {
-  const select = selectFrom(contract, withCreation);
+  const select = selectFrom(collection, withCreation);
   const toSelected = withCreation ? toStoredPlant : toPlant;
-  const { groupField } = contract;
+  const { groupField } = collection;
   let count = firstPagePlants;
   for (let after = sinceId; ; ) {
     const rows: readonly CreationRow[] = await sql.query<CreationRow>(
@@ -101,20 +101,20 @@ export async function* readPlants(
     );
     const last = rows.at(-1)?.id;
     if (last === undefined) return;
-    const plants = rows.map((row) => toSelected(contract, row));
+    const plants = rows.map((row) => toSelected(collection, row));
     const isSelected = ({ values }: Plant) =>
-      groupField !== undefined && valueIn(contract, values, groupField) === group;
+      groupField !== undefined && valueIn(collection, values, groupField) === group;
     const selected = group === undefined ? plants : plants.filter(isSelected);
     if (selected.length > 0) yield selected;
     after = last;
-    const meanCodeUnits = codeUnitsOf(contract, plants) / plants.length;
+    const meanCodeUnits = codeUnitsOf(collection, plants) / plants.length;
     count = Math.max(1, Math.min(pagePlantsMax, Math.floor(pageCodeUnits / meanCodeUnits)));
   }
 }
 
-function codeUnitsOf(contract: Contract, plants: readonly Plant[]): number {
+function codeUnitsOf(collection: Collection, plants: readonly Plant[]): number {
   let codeUnits = plants.length;
-  for (const { values } of plants) codeUnits += countCodeUnits(contract, values);
+  for (const { values } of plants) codeUnits += countCodeUnits(collection, values);
   return codeUnits;
 }
 
@@ -125,11 +125,11 @@ export async function countPlants(sql: SqlConnection): Promise<number> {
   return Number(row?.plants);
 }
 
-function toPlant(contract: Contract, row: PlantRow): Plant {
-  return { id: row.id, values: toValues(contract, row) };
+function toPlant(collection: Collection, row: PlantRow): Plant {
+  return { id: row.id, values: toValues(collection, row) };
 }
 
-function toStoredPlant(contract: Contract, row: CreationRow): Required<StoredPlant> {
+function toStoredPlant(collection: Collection, row: CreationRow): Required<StoredPlant> {
   const creation = { createdAt: Number(row.created_at), token: row["creator name"] };
-  return { ...toPlant(contract, row), creation };
+  return { ...toPlant(collection, row), creation };
 }

@@ -1,6 +1,6 @@
 // The description of control, with the fields of a contract.
 
-import type { Contract, Field } from "../core/contract/contract.ts";
+import { type Collection, type Contract, type Field, onlyCollection } from "../core/contract/contract.ts";
 import { withArticle } from "../core/contract/words.ts";
 import text from "./openapi-control.yaml" with { type: "text" };
 import { Examples } from "./response-examples.ts";
@@ -19,18 +19,19 @@ const template = Bun.YAML.parse(text) as ControlDocument;
 const ownConditions = ["method", "headers", "body", "id", "share", "__proto__"];
 
 /** The fields that `match` has; others with these names are matched by `body`. */
-export function matchableFields({ fields }: Contract): readonly Field[] {
+export function matchableFields({ fields }: Collection): readonly Field[] {
   return fields.filter(({ name }) => !ownConditions.includes(name));
 }
 
 /** Its id has the name that the contract gives it. */
-function storedPlant({ id }: Contract): object {
+function storedPlant({ id }: Collection): object {
   const { properties, ...schema } = template.components.schemas.StoredPlant as { properties: { id: object } };
   return { ...schema, required: [id.name], properties: { [id.name]: properties.id } };
 }
 
 export function controlDocument(contract: Contract): ControlDocument {
-  const { id, fields, words } = contract;
+  const collection = onlyCollection(contract);
+  const { id, fields, words } = collection;
   const propertiesOf = (some: readonly Field[]) =>
     Object.fromEntries(some.map(({ name, schema }) => [name, schema]));
   const required = fields.flatMap(({ name, isRequired }) => (isRequired ? [name] : []));
@@ -44,19 +45,19 @@ export function controlDocument(contract: Contract): ControlDocument {
   };
   return {
     ...template,
-    info: { ...template.info, title: `${words.service} sandbox control` },
+    info: { ...template.info, title: `${contract.service} sandbox control` },
     components: {
       ...template.components,
       schemas: {
         ...template.components.schemas,
         Plant: { type: "object", description: `${description}.`, required, properties: propertiesOf(fields) },
-        StoredPlant: storedPlant(contract),
+        StoredPlant: storedPlant(collection),
         ...(id.type.kind === "integer" ? {} : { PlantId: id.schema }),
         Outcome: { ...outcome, properties: { ...outcome.properties, example } },
         MatchedPlant: {
           type: "object",
           description: `${description}, each if the rule depends on it.`,
-          properties: propertiesOf(matchableFields(contract)),
+          properties: propertiesOf(matchableFields(collection)),
         },
       },
     },

@@ -12,7 +12,7 @@ import type { MemoryStore } from "./memory-store.ts";
 const codeUnitsMax = 4 * 2 ** 20;
 
 export function plantsPart(store: MemoryStore): SandboxPart {
-  const { contract } = store;
+  const { collection } = store;
 
   /** The first plants, and the id of the last of them if there are more. */
   async function list(after: string | undefined, limit: number): Promise<Response> {
@@ -22,13 +22,13 @@ export function plantsPart(store: MemoryStore): SandboxPart {
     let last: PlantId | undefined;
     const respond = (next?: PlantId) =>
       respondControlJson(
-        `{"plants":[${plants.join(",")}],"next":${next === undefined ? null : contract.id.type.toJson(next)}}`,
+        `{"plants":[${plants.join(",")}],"next":${next === undefined ? null : collection.id.type.toJson(next)}}`,
       );
-    for await (const some of readPlants(contract, await store.openSql(), { sinceId }))
+    for await (const some of readPlants(collection, await store.openSql(), { sinceId }))
       for (const plant of some) {
         if (plants.length === limit || codeUnits >= codeUnitsMax) return respond(last);
-        plants.push(plantJson(contract, plant));
-        codeUnits += countCodeUnits(contract, plant.values);
+        plants.push(plantJson(collection, plant));
+        codeUnits += countCodeUnits(collection, plant.values);
         last = plant.id;
       }
     return respond();
@@ -38,12 +38,12 @@ export function plantsPart(store: MemoryStore): SandboxPart {
     const id = parseId(text);
     const plant = store.get(id);
     if (plant === undefined)
-      throw new AdminError(404, `There is no ${contract.words.one} with the id ${id}.`);
-    return respondControlJson(plantJson(contract, plant));
+      throw new AdminError(404, `There is no ${collection.words.one} with the id ${id}.`);
+    return respondControlJson(plantJson(collection, plant));
   }
 
   function parseId(text: string, subject = "The id"): PlantId {
-    const { type } = contract.id;
+    const { type } = collection.id;
     const id = type.parse(text);
     if (id !== undefined) return id;
     const expected = type.kind === "integer" ? "a 64-bit integer in decimal digits" : type.expected;

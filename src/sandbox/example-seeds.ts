@@ -1,6 +1,12 @@
 // The seeds that a contract has itself: the resources in the examples of its responses.
 
-import { type Contract, type Plant, plantsPath } from "../core/contract/contract.ts";
+import {
+  type Collection,
+  type Contract,
+  type OpenApiDocument,
+  type Plant,
+  plantsPath,
+} from "../core/contract/contract.ts";
 import { mediaExamples } from "../core/contract/description/described-operation.ts";
 import { Place } from "../core/contract/description/place.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -19,21 +25,21 @@ interface ExampleSeeds {
   readonly notes: readonly string[];
 }
 
-export function exampleSeeds(contract: Contract): ExampleSeeds {
+export function exampleSeeds({ document }: Contract, collection: Collection): ExampleSeeds {
   const plants = new Map<PlantId, Plant>();
   const notes: string[] = [];
-  for (const { pointer, value } of examplesOf(contract)) {
-    const plant = toPlant(contract, value);
+  for (const { pointer, value } of examplesOf(document, collection)) {
+    const plant = toPlant(collection, value);
     if (plant instanceof ApiError) notes.push(`an example is no seed: ${plant.message} (at ${pointer})`);
     else if (!plants.has(plant.id)) plants.set(plant.id, plant);
   }
-  return { plants: plants.size > 0 ? [...plants.values()] : contract.examples, notes };
+  return { plants: plants.size > 0 ? [...plants.values()] : collection.examples, notes };
 }
 
-function toPlant(contract: Contract, value: Json): Plant | ApiError {
-  const names = [contract.id.name, ...contract.fields.map(({ name }) => name)];
+function toPlant(collection: Collection, value: Json): Plant | ApiError {
+  const names = [collection.id.name, ...collection.fields.map(({ name }) => name)];
   const members = Object.entries(value).filter(([name]) => names.includes(name));
-  return parsePlantJson(contract, toExactJson(Object.fromEntries(members)));
+  return parsePlantJson(collection, toExactJson(Object.fromEntries(members)));
 }
 
 interface PlacedExample {
@@ -42,7 +48,7 @@ interface PlacedExample {
 }
 
 /** The resources in the examples of the responses of the create, the list and the get. */
-function examplesOf({ document, describedPath: path, list }: Contract): PlacedExample[] {
+function examplesOf(document: OpenApiDocument, { describedPath: path, list }: Collection): PlacedExample[] {
   const toPlants = plantsPath(list.members);
   const paths = Place.root(document).at("paths");
   const items = paths.members.filter(([each]) => each === path || each.startsWith(`${path}/{`));

@@ -34,9 +34,9 @@ export class ForcedOutcomes {
   readonly #responses: ForcedResponses;
 
   constructor(options: ForcedOutcomesOptions) {
-    const { contract, operations, basePath } = options;
+    const { collection, operations, basePath } = options;
     this.#options = options;
-    this.#findRoute = routerOf([createOperation(contract), ...operations], basePath, contract);
+    this.#findRoute = routerOf([createOperation(collection), ...operations], basePath, collection);
     this.#responses = new ForcedResponses({ ...options, findRoute: this.#findRoute });
   }
 
@@ -83,7 +83,7 @@ export class ForcedOutcomes {
     if (preferred !== undefined) return preferred;
     const { rules, arrivalMsMax } = this.#options;
     const members = bodyMethods.includes(method) ? membersOf(await received.body(arrivalMsMax)) : undefined;
-    const { name, type } = this.#options.contract.id;
+    const { name, type } = this.#options.collection.id;
     const id = type.parse(String(members?.[name] ?? segments.id ?? ""));
     return rules.match({ method, headers, members, id });
   }

@@ -4,7 +4,7 @@ import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import type { Caller } from "../core/auth/caller.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection, Contract } from "../core/contract/contract.ts";
 import { type ErrorShape, errorMembers, pathOfPart } from "../core/contract/error-format.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";
@@ -24,6 +24,7 @@ export type RoutedContext = RequestContext & { readonly route: Route };
 
 export interface ForcedResponsesOptions {
   readonly contract: Contract;
+  readonly collection: Collection;
   readonly findRoute: (method: string, path: string) => Route;
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
@@ -51,12 +52,13 @@ export class ForcedResponses {
   readonly #shared: ExchangeDependencies;
   #examples: Examples | undefined;
 
-  constructor({ contract, findRoute, basePath, rateLimit, now, emit }: ForcedResponsesOptions) {
+  constructor({ contract, collection, findRoute, basePath, rateLimit, now, emit }: ForcedResponsesOptions) {
     this.#basePath = basePath;
     this.#findRoute = findRoute;
     this.#rateLimit = rateLimit;
     this.#shared = {
       contract,
+      collection,
       itemPath: undefined,
       readCreatedAt: undefined,
       makeRequestId: requestIdMaker(),
@@ -114,7 +116,7 @@ export class ForcedResponses {
 
   #detailsOf(code: ErrorCode, path: string): ApiError["details"] | undefined {
     if (code === "unavailable") return { retryAfterSeconds: 1 };
-    const { access } = this.#shared.contract.operations.create;
+    const { access } = this.#shared.collection.operations.create;
     if (code === "missingToken") return missingTokenError(access).details;
     if (code === "invalidToken") return invalidTokenError(unknownToken, access).details;
     if (code !== "methodNotAllowed") return undefined;

@@ -1,6 +1,6 @@
 // The SQLite engine in memory: nothing is kept. Its state can be copied and replaced.
 
-import type { Contract, Plant } from "../core/contract/contract.ts";
+import { type Collection, type Contract, onlyCollection, type Plant } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
@@ -32,6 +32,7 @@ export class MemoryStore implements PlantStore {
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   readonly contract: Contract;
+  readonly collection: Collection;
   readonly #onUnavailable: OnUnavailable;
   readonly #bytesMax: number;
   #current: Opened;
@@ -39,6 +40,7 @@ export class MemoryStore implements PlantStore {
   /** @param bytesMax the size of the store; from then on a create is `unavailable`. */
   constructor(contract: Contract, onUnavailable: OnUnavailable, bytesMax = bytesMaxDefault) {
     this.contract = contract;
+    this.collection = onlyCollection(contract);
     this.#onUnavailable = onUnavailable;
     this.#bytesMax = bytesMax;
     using empty = new Database(":memory:", databaseOptions);
@@ -56,7 +58,7 @@ export class MemoryStore implements PlantStore {
   }
 
   async edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
-    return this.#current.transactions.change(() => editWork(this.contract, edits, run));
+    return this.#current.transactions.change(() => editWork(this.collection, edits, run));
   }
 
   async bytesOnDisk(): Promise<number> {
@@ -117,7 +119,7 @@ export class MemoryStore implements PlantStore {
     return {
       database,
       transactions,
-      plants: new SqlitePlants(transactions, this.contract, this.#onUnavailable),
+      plants: new SqlitePlants(transactions, this.collection, this.#onUnavailable),
       sql: new SqlReader(database),
     };
   }

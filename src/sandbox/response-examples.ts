@@ -1,7 +1,7 @@
 // The examples of responses that a sandbox sends, each with its error.
 
 import type { ErrorCode as ErrorNumber } from "../../packages/sandbox/src/control-types.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import { type Contract, onlyCollection } from "../core/contract/contract.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { jsonMedia, referencedResponse } from "../docs-page/description.ts";
 import { codeOfExample } from "../docs-page/failure-examples.ts";
@@ -26,7 +26,7 @@ export class Examples {
   /** @param basePath the server's, which messages of errors have. */
   constructor(contract: Contract, basePath: string) {
     const document = servedDocument(contract, [], basePath);
-    const responses = document.paths[contract.describedPath]?.post?.responses ?? {};
+    const responses = document.paths[onlyCollection(contract).describedPath]?.post?.responses ?? {};
     const named = Object.entries(responses).flatMap(([status, described]) => {
       const { content = {} } = referencedResponse(document.components, described);
       return Object.entries(jsonMedia(content)?.[1].examples ?? {}).flatMap(([name, { value }]) => {

@@ -8,7 +8,7 @@ import type {
   TextCondition,
 } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import { isObject } from "../core/contract/json/json-values.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { matchableFields } from "./control-document.ts";
@@ -31,14 +31,14 @@ const defaultSeed = 1;
 
 export class Rules {
   readonly #fieldNames: readonly string[];
-  readonly #idType: Contract["id"]["type"];
+  readonly #idType: Collection["id"]["type"];
   #rules: readonly Rule[] = [];
   #random = new SeededRandom(defaultSeed);
   #lastId = 0;
 
-  constructor(contract: Contract) {
-    this.#idType = contract.id.type;
-    this.#fieldNames = matchableFields(contract).map(({ name }) => name);
+  constructor(collection: Collection) {
+    this.#idType = collection.id.type;
+    this.#fieldNames = matchableFields(collection).map(({ name }) => name);
   }
 
   get size(): number {

@@ -5,7 +5,7 @@ import { TrustedProxies } from "../admin-pages/client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 import { anonymous } from "../core/auth/caller.ts";
 import { creatorName } from "../core/auth/creators.ts";
-import { type ContractSource, openOperations } from "../core/contract/contract.ts";
+import { type ContractSource, onlyCollection, openOperations } from "../core/contract/contract.ts";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
@@ -74,7 +74,7 @@ export class Sandbox {
     { rules, notes }: { readonly rules: RuleList; readonly notes: readonly string[] },
   ) {
     this.#options = options;
-    this.#rules = new Rules(store.contract);
+    this.#rules = new Rules(store.collection);
     this.#rulesAtStart = rules;
     this.notes = notes;
     this.store = store;
@@ -86,11 +86,12 @@ export class Sandbox {
   static async open(options: SandboxOptions, onUnavailable: OnUnavailable): Promise<Sandbox> {
     const { seed, rules, token } = options;
     const contract = await readContract({ ...(options.contract ?? plantStoreSource), fills: true });
+    const collection = onlyCollection(contract);
     const [store, clock] = [new MemoryStore(contract, onUnavailable), new SandboxClock()];
     const notes = seed === undefined ? [] : await loadSeeds(seed, store);
     await storeFixedToken(store, token);
     // A reset must not forget it: its key is remembered.
-    if (openOperations(contract).length > 0) await store.tokens.creatorKey(creatorName(anonymous));
+    if (openOperations(collection).length > 0) await store.tokens.creatorKey(creatorName(anonymous));
     return new Sandbox(options, store, clock, {
       rules: rules === undefined ? { rules: [] } : await loadRules(contract, rules),
       notes: [...contract.notes, ...notes],
@@ -103,12 +104,13 @@ export class Sandbox {
    */
   wrapHandler(
     next: Handler,
-    options: Omit<ForcedOutcomesOptions, "contract" | "next" | "rules" | "gate">,
+    options: Omit<ForcedOutcomesOptions, "contract" | "collection" | "next" | "rules" | "gate">,
   ): Handler {
     const gate = this.#gate;
     const outcomes = new ForcedOutcomes({
       ...options,
       contract: this.store.contract,
+      collection: this.store.collection,
       next,
       rules: this.#rules,
       gate,
@@ -150,7 +152,7 @@ export class Sandbox {
     const describe = () =>
       respondControl(
         Object.assign(
-          { url: this.#url, plantsUrl: this.#url + store.contract.path },
+          { url: this.#url, plantsUrl: this.#url + store.collection.path },
           ...parts.map((part) => part.describe?.()),
         ),
       );

@@ -22,21 +22,24 @@ const recordBytesMax = 64 * 2 ** 20;
  */
 export async function loadSeeds(
   seeds: string,
-  store: Pick<PlantStore, "create" | "contract">,
+  store: Pick<PlantStore, "create" | "collection" | "contract">,
 ): Promise<readonly string[]> {
   if (seeds !== "examples") {
     await loadFile(seeds, store);
     return [];
   }
-  const { plants, notes } = exampleSeeds(store.contract);
+  const { plants, notes } = exampleSeeds(store.contract, store.collection);
   await store.create(toEntries(plants));
   return notes;
 }
 
-async function loadFile(file: string, store: Pick<PlantStore, "create" | "contract">): Promise<void> {
+async function loadFile(
+  file: string,
+  store: Pick<PlantStore, "create" | "collection" | "contract">,
+): Promise<void> {
   using source = openSource(file, new AbortController().signal);
   const { format, chunks } = await openContent(source.chunks, { name: file, named: formatOfName(file) });
-  for await (const records of readRecords(store.contract, format, chunks, { recordBytesMax })) {
+  for await (const records of readRecords(store.collection, format, chunks, { recordBytesMax })) {
     const plants: Plant[] = records.map(({ plant, ...place }) => {
       if (plant instanceof ApiError) throw invalidSeed(file, place, plant.message);
       return plant;
@@ -45,7 +48,7 @@ async function loadFile(file: string, store: Pick<PlantStore, "create" | "contra
     for (const [index, plant] of plants.entries()) {
       const place = records[index] as ImportRecord;
       if (outcomes[index] === "conflict")
-        throw invalidSeed(file, place, conflictError(store.contract, plant).message);
+        throw invalidSeed(file, place, conflictError(store.collection, plant).message);
       if (outcomes[index] === "unavailable")
         throw invalidSeed(file, place, "the store in memory is full; use fewer seeds");
     }

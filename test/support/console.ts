@@ -1,12 +1,10 @@
 // A client of the console's API that sends the requests of its page.
 
 import type { ConsoleContext } from "../../src/console/console-context.ts";
-import type { Contract } from "../../src/core/contract/contract.ts";
-import { readContract } from "../../src/core/contract/description/read-contract.ts";
 import type { ServerEvent } from "../../src/core/observability/server-event.ts";
 import { toEntries } from "../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../src/sandbox/memory-store.ts";
-import { type PlantLike, plantStore, toPlants } from "./contracts.ts";
+import { type PlantLike, plantStore, readSingle, type SingleContract, toPlants } from "./contracts.ts";
 import { type Answer, send } from "./http.ts";
 import type { RunningServer } from "./server.ts";
 
@@ -16,7 +14,7 @@ export function consoleContext({
   ...given
 }: Partial<Omit<ConsoleContext, "store">> & { store: Partial<ConsoleContext["store"]> }): ConsoleContext {
   return {
-    store: Object.assign(store, { contract: plantStore }) as ConsoleContext["store"],
+    store: Object.assign(store, { collection: plantStore }) as ConsoleContext["store"],
     reader: () => Promise.reject(new Error("nothing is read")),
     emit: () => undefined,
     countCreated: () => undefined,
@@ -41,8 +39,8 @@ export class MemoryContext implements ConsoleContext, AsyncDisposable {
   };
   readonly now = () => performance.now();
 
-  constructor(contract: Contract = plantStore) {
-    this.store = new MemoryStore(contract, () => undefined);
+  constructor(collection: SingleContract = plantStore) {
+    this.store = new MemoryStore(collection, () => undefined);
     this.#reader = this.store.openSql();
   }
 
@@ -82,8 +80,8 @@ export function documentWith(properties: object, required: readonly string[] = [
 }
 
 /** Reads the contract of a description of `documentWith`. */
-export function contractWith(...description: Parameters<typeof documentWith>): Promise<Contract> {
-  return readContract({ text: JSON.stringify(documentWith(...description)) });
+export function contractWith(...description: Parameters<typeof documentWith>): Promise<SingleContract> {
+  return readSingle({ text: JSON.stringify(documentWith(...description)) });
 }
 
 export class ConsoleClient {

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { collectionOperations } from "../../src/collection-operations/index.ts";
 import { rulesFor } from "../../src/conformance/all-rules.ts";
 import { Contents } from "../../src/conformance/contents.ts";
-import { readContract } from "../../src/core/contract/description/read-contract.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import { servedDocument } from "../../src/docs-page/served-document.ts";
 import { type Bug, startBuggyServer } from "../integration/conformance/buggy-server.ts";
 import { checkConformance, deadPaths, leftOutOf, reportText } from "./conformance.ts";
+import { readSingle } from "./contracts.ts";
 import { startInProcess } from "./in-process-server.ts";
 import { TemporaryFolder } from "./server.ts";
 
@@ -20,9 +20,9 @@ const mayBeSkipped = ["errors.retry-after", "errors.other-method"];
 
 export async function startContractRules(source: { readonly text: string }) {
   const resources = new AsyncDisposableStack();
-  const contents = new Contents(await readContract(source));
+  const contents = new Contents(await readSingle(source));
   const rules = rulesFor(contents).filter(({ unfit }) => unfit === undefined);
-  const operations = collectionOperations(contents.contract);
+  const operations = collectionOperations(contents.collection);
   const folder = resources.use(new TemporaryFolder());
   const store = await openServerStore(
     `sqlite:${folder.file("store.db")}`,

@@ -1,8 +1,8 @@
 // A sandbox of one of the contracts in test/contracts, or of any other file.
 
 import { join } from "node:path";
-import { readContract } from "../../src/core/contract/description/read-contract.ts";
 import { toExactJson } from "../../src/core/contract/json/exact-json.ts";
+import { readSingle } from "./contracts.ts";
 import { type DescribedThings, thingsDocument } from "./descriptions.ts";
 import { type Answer, send } from "./http.ts";
 import { RunningSandbox } from "./sandbox.ts";
@@ -33,11 +33,11 @@ export function sendJson(
 
 /** Starts a sandbox with a contract; its requests carry the token unless they have other headers. */
 export async function sandboxOf(path: string, args: readonly string[] = []) {
-  const contract = await readContract({ text: await Bun.file(path).text(), fills: true });
-  const sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path, ...args], contract });
+  const collection = await readSingle({ text: await Bun.file(path).text(), fills: true });
+  const sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path, ...args], collection });
   const { url, token } = sandbox;
   return {
-    contract,
+    collection,
     sandbox,
     url,
     token,

@@ -1,10 +1,25 @@
 // The contract of the Plant Store, its plants, and contracts of shelves.
 
-import type { Contract, Plant, Values } from "../../src/core/contract/contract.ts";
+import {
+  type Collection,
+  type Contract,
+  type ContractSource,
+  onlyCollection,
+  type Plant,
+  type Values,
+} from "../../src/core/contract/contract.ts";
 import { plantStoreSource } from "../../src/core/contract/default-contract.ts";
 import { readContract } from "../../src/core/contract/description/read-contract.ts";
 
-export const plantStore: Contract = await readContract(plantStoreSource);
+/** A contract with the members of its only collection. */
+export type SingleContract = Contract & Collection;
+
+export const plantStore: SingleContract = await readSingle(plantStoreSource);
+
+export async function readSingle(source: ContractSource): Promise<SingleContract> {
+  const contract = await readContract(source);
+  return { ...contract, ...onlyCollection(contract) };
+}
 
 /** The members of a plant besides its id. */
 export interface PlantFields {

@@ -1,9 +1,8 @@
 // Checks the responses of a sandbox's control interface against its description.
 
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { Contract } from "../../src/core/contract/contract.ts";
 import { controlDocument } from "../../src/sandbox/control-document.ts";
-import { plantStore } from "./contracts.ts";
+import { plantStore, type SingleContract } from "./contracts.ts";
 
 interface DescribedResponse {
   readonly $ref?: string;
@@ -19,11 +18,11 @@ const { paths, components } = controlDocument(plantStore) as unknown as {
   readonly components: { readonly responses: Readonly<Record<string, DescribedResponse>> };
 };
 
-const schemas = new Map<Contract, Ajv2020>();
+const schemas = new Map<SingleContract, Ajv2020>();
 
 /** The description of control for a contract, by the id `control:`. */
-function schemasOf(contract: Contract): Ajv2020 {
-  const known = schemas.get(contract);
+function schemasOf(collection: SingleContract): Ajv2020 {
+  const known = schemas.get(collection);
   if (known !== undefined) return known;
   const ajv = new Ajv2020({ strict: false, validateSchema: false, logger: false, ownProperties: true });
   ajv.addFormat("int64", {
@@ -33,8 +32,8 @@ function schemasOf(contract: Contract): Ajv2020 {
   ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/);
   ajv.addFormat("regex", true);
   ajv.addFormat("uri", (text) => URL.canParse(text));
-  ajv.addSchema({ ...controlDocument(contract), $id: "control:" });
-  schemas.set(contract, ajv);
+  ajv.addSchema({ ...controlDocument(collection), $id: "control:" });
+  schemas.set(collection, ajv);
   return ajv;
 }
 
@@ -57,7 +56,7 @@ function findOperation(method: string, path: string): DescribedOperation | undef
 
 /** The differences of a response from its description. An undescribed request must get an error. */
 export function controlDifferences(
-  contract: Contract,
+  collection: SingleContract,
   method: string,
   path: string,
   { status, headers, text }: { readonly status: number; readonly headers: Headers; readonly text: string },
@@ -73,6 +72,6 @@ export function controlDifferences(
   if (schema === undefined) return [`${method} ${path}: the Content-Type is ${type}`];
   if (type !== "application/json") return [];
   const pointed = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"control:#/'));
-  const ajv = schemasOf(contract);
+  const ajv = schemasOf(collection);
   return ajv.validate(pointed, JSON.parse(text)) ? [] : [`${method} ${path}: ${ajv.errorsText()} in ${text}`];
 }

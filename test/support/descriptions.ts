@@ -1,9 +1,9 @@
 // Descriptions of one collection, for tests of what is read of them.
 
-import type { Contract, Plant } from "../../src/core/contract/contract.ts";
-import { readContract } from "../../src/core/contract/description/read-contract.ts";
+import type { Plant } from "../../src/core/contract/contract.ts";
 import { toExactJson } from "../../src/core/contract/json/exact-json.ts";
 import { parsePlantJson } from "../../src/core/contract/plant.ts";
+import { readSingle, type SingleContract } from "./contracts.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -61,19 +61,19 @@ export function thingsDocument(described: DescribedThings): Json {
 }
 
 /** Reads a description of things. */
-export function readThings(described: DescribedThings): Promise<Contract> {
-  return readContract({ text: toExactJson(thingsDocument(described)) });
+export function readThings(described: DescribedThings): Promise<SingleContract> {
+  return readSingle({ text: toExactJson(thingsDocument(described)) });
 }
 
 /** What becomes of a body: the plant, or the message of its error. */
-export function parsed(contract: Contract, json: string): Plant | string {
-  const result = parsePlantJson(contract, json, contract.id.isRequired ? undefined : () => 1n);
+export function parsed(collection: SingleContract, json: string): Plant | string {
+  const result = parsePlantJson(collection, json, collection.id.isRequired ? undefined : () => 1n);
   return "values" in result ? result : result.message;
 }
 
 /** Whether a body is accepted. */
-export function accepts(contract: Contract, json: string): boolean {
-  return typeof parsed(contract, json) === "object";
+export function accepts(collection: SingleContract, json: string): boolean {
+  return typeof parsed(collection, json) === "object";
 }
 
 /** The message of why a description is refused; "served" if it is not. */

@@ -2,8 +2,7 @@
 
 import { parse } from "lossless-json";
 import type { RecordedRequest } from "../../packages/sandbox/src/index.ts";
-import type { Contract } from "../../src/core/contract/contract.ts";
-import { plantStore } from "./contracts.ts";
+import { plantStore, type SingleContract } from "./contracts.ts";
 import { controlDifferences } from "./control-description.ts";
 import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
@@ -19,7 +18,7 @@ export interface SandboxSetup {
   /**
    * The contract in `args`, against which responses are checked; the Plant Store's by default.
    */
-  readonly contract?: Contract | undefined;
+  readonly collection?: SingleContract | undefined;
 }
 
 /** A response of control. */
@@ -42,9 +41,9 @@ export class RunningSandbox implements Target {
   readonly lines: readonly string[];
   readonly #program: RunningProgram;
 
-  readonly #contract: Contract;
+  readonly #collection: SingleContract;
 
-  private constructor(lines: readonly string[], program: RunningProgram, contract: Contract) {
+  private constructor(lines: readonly string[], program: RunningProgram, collection: SingleContract) {
     const readRow = (label: string) =>
       lines
         .find((line) => line.startsWith(label))
@@ -55,18 +54,18 @@ export class RunningSandbox implements Target {
     this.token = readRow("Token") ?? "";
     this.controlUrl = readRow("Control") ?? "";
     this.#program = program;
-    this.#contract = contract;
+    this.#collection = collection;
   }
 
   /** Starts a sandbox in the process of the test, and waits until it is ready. */
   static startInProcess({
     args = [],
     env = {},
-    contract,
-  }: Pick<SandboxSetup, "args" | "env" | "contract"> = {}): Promise<RunningSandbox> {
+    collection,
+  }: Pick<SandboxSetup, "args" | "env" | "collection"> = {}): Promise<RunningSandbox> {
     return RunningSandbox.#started(
       new InProcessCommand([...sandboxArgs, ...args], environment(env)),
-      contract,
+      collection,
     );
   }
 
@@ -76,24 +75,24 @@ export class RunningSandbox implements Target {
     env = {},
     cwd,
     program = plantstore,
-    contract,
+    collection,
   }: SandboxSetup = {}): Promise<RunningSandbox> {
     return RunningSandbox.#started(
       startProgram([program, ...sandboxArgs, ...args], {
         ...(cwd === undefined ? {} : { cwd }),
         env: environment(env),
       }),
-      contract,
+      collection,
     );
   }
 
-  static async #started(program: RunningProgram, contract = plantStore): Promise<RunningSandbox> {
+  static async #started(program: RunningProgram, collection = plantStore): Promise<RunningSandbox> {
     const printed = await program.stdout
       .until((text) => (/^Store .*\n/m.test(text) ? text : undefined))
       .catch(async () => {
         throw new Error(`The sandbox did not start: ${await program.stderr.ended}`);
       });
-    return new RunningSandbox(printed.trimEnd().split("\n"), program, contract);
+    return new RunningSandbox(printed.trimEnd().split("\n"), program, collection);
   }
 
   /** The process of the sandbox, which is that of the test if it was started there. */
@@ -122,7 +121,7 @@ export class RunningSandbox implements Target {
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const differences = controlDifferences(this.#contract, method, new URL(response.url).pathname, {
+    const differences = controlDifferences(this.#collection, method, new URL(response.url).pathname, {
       status: response.status,
       headers: response.headers,
       text,

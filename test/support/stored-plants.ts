@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { Client } from "pg";
-import type { Contract, ContractSource } from "../../src/core/contract/contract.ts";
+import type { Collection, ContractSource } from "../../src/core/contract/contract.ts";
 import { ApiError } from "../../src/core/contract/errors.ts";
 import { parsePlantJson } from "../../src/core/contract/plant.ts";
 import type { ServerStore } from "../../src/core/store/group-commit.ts";
@@ -72,21 +72,21 @@ export async function editOne(
 
 /** All plants of a store, as `plantstore export` prints them. */
 export async function exported(database: string): Promise<string> {
-  const chunks = await reading(database, (sql, contract) =>
-    Array.fromAsync(exportText(contract, readPlants(contract, sql), "ndjson")),
+  const chunks = await reading(database, (sql, collection) =>
+    Array.fromAsync(exportText(collection, readPlants(collection, sql), "ndjson")),
   );
   return chunks.join("");
 }
 
 /** All plants of a store, with their creations. */
 export async function storedPlants(database: string): Promise<StoredPlant[]> {
-  const read = (sql: SqlConnection, contract: Contract) =>
-    Array.fromAsync(readPlants(contract, sql, { withCreation: true }));
+  const read = (sql: SqlConnection, collection: Collection) =>
+    Array.fromAsync(readPlants(collection, sql, { withCreation: true }));
   return (await reading(database, read)).flat();
 }
 
 export function storedPlant(database: string, id: bigint): Promise<StoredPlant | undefined> {
-  return reading(database, async (sql, contract) => (await findPlants(contract, sql, [id])).get(id));
+  return reading(database, async (sql, collection) => (await findPlants(collection, sql, [id])).get(id));
 }
 
 export function storedCount(database: string): Promise<number> {
@@ -95,11 +95,11 @@ export function storedCount(database: string): Promise<number> {
 
 function reading<Result>(
   database: string,
-  read: (sql: SqlConnection, contract: Contract) => Promise<Result>,
+  read: (sql: SqlConnection, collection: Collection) => Promise<Result>,
 ): Promise<Result> {
   return withStore(database, "existing", async (store) => {
     await using sql = await store.openSql();
-    return await read(sql, store.contract);
+    return await read(sql, store.collection);
   });
 }
 

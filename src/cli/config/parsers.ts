@@ -4,7 +4,7 @@ import { parseAddressRange } from "../../admin-pages/client-address.ts";
 import { operationNames as otherOperations } from "../../collection-operations/operation-settings.ts";
 import { isBearerToken } from "../../core/auth/authenticator.ts";
 import { isTokenName } from "../../core/auth/token.ts";
-import type { Contract } from "../../core/contract/contract.ts";
+import type { Collection } from "../../core/contract/contract.ts";
 import type { PlantId } from "../../core/contract/plant-id.ts";
 import { parseInt64 } from "../../core/contract/values/int64.ts";
 import type { CorsOrigins } from "../../core/http/cors.ts";
@@ -88,7 +88,7 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): (te
 }
 
 /** The id of a plant, given to a command. Throws an OperatorError. */
-export function parseId({ id: { type } }: Contract, text: string): PlantId {
+export function parseId({ id: { type } }: Collection, text: string): PlantId {
   // Accepts ids that only an earlier contract of the store allowed.
   const id = type.kind === "integer" ? parseInt64(text) : type.parse(text);
   if (id !== undefined) return id;

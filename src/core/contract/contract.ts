@@ -1,6 +1,6 @@
-// The contract: everything that is particular to the resource, read once from an OpenAPI
-// description and passed down. "Plant" is the code's word for one stored resource, whatever the
-// contract calls it.
+// The contract: what an OpenAPI description says of all its resources, and its collections, each
+// with everything that is particular to one resource. It is read once and passed down. "Plant" is
+// the code's word for one stored resource, whatever the contract calls it.
 
 import type { Access } from "./access.ts";
 import type { ErrorFormat } from "./error-format.ts";
@@ -29,10 +29,8 @@ export interface Field {
   readonly schema: Json;
 }
 
-/** The words of the resource, for everything that people read. */
+/** The words of a collection, for everything that people read. */
 export interface Words {
-  /** The service, such as "Plant Store". */
-  readonly service: string;
   /** Such as "plant". */
   readonly one: string;
   /** Such as "plants". */
@@ -183,12 +181,31 @@ export function plantsPath(members: ListMembers | undefined): string[] {
   return [];
 }
 
-export type OperationName = keyof Contract["operations"];
+export type OperationName = keyof Collection["operations"];
 
 export interface Contract {
   /** The input of readContract, from which threads and stores read the contract again. */
   readonly source: ContractSource;
   readonly document: OpenApiDocument;
+  /** The name of the service, such as "Plant Store". */
+  readonly service: string;
+  /** The path of the first server's URL, such as "/v1", or "". */
+  readonly basePath: string;
+  /** In the order of the description. */
+  readonly collections: readonly Collection[];
+  /** The operations that are described and not served. */
+  readonly others: readonly OtherOperation[];
+  /** How errors are written where no operation says otherwise. */
+  readonly errors: ErrorFormat;
+  /**
+   * A sentence for each part of the description that is not served or not checked, with its
+   * pointer.
+   */
+  readonly notes: readonly string[];
+}
+
+/** Resources that have a path, a create, and a table of their own. */
+export interface Collection {
   readonly words: Words;
   /** The path of the collection, percent-encoded, such as "/plants". */
   readonly path: string;
@@ -198,8 +215,6 @@ export interface Contract {
   readonly idParameter: string;
   /** `path` as it is written in the description. */
   readonly describedPath: string;
-  /** The path of the first server's URL, such as "/v1", or "". */
-  readonly basePath: string;
   readonly id: {
     readonly name: string;
     readonly type: FieldType<PlantId>;
@@ -237,15 +252,7 @@ export interface Contract {
     readonly delete?: DeleteOperation;
   };
   readonly list: ListShape;
-  readonly others: readonly OtherOperation[];
-  /** How errors are written where no operation says otherwise. */
-  readonly errors: ErrorFormat;
-  /**
-   * A sentence for each part of the description that is not served or not checked, with its
-   * pointer.
-   */
-  readonly notes: readonly string[];
-  /** The plants of the contract's examples: at least one. */
+  /** The plants of the description's examples: at least one. */
   readonly examples: readonly Plant[];
 }
 
@@ -260,6 +267,12 @@ export interface ContractSource {
   readonly collection?: string | undefined;
 }
 
+/** The collection of a contract that has one. */
+export function onlyCollection({ collections: [collection] }: Pick<Contract, "collections">): Collection {
+  if (collection === undefined) throw new Error("The contract has no collection");
+  return collection;
+}
+
 /** An OpenAPI description, of which only what is read is typed. */
 export interface OpenApiDocument {
   readonly openapi: string;
@@ -269,7 +282,7 @@ export interface OpenApiDocument {
 }
 
 /** Whether an operation requires the condition If-Match. */
-export function requiresMatch({ operations }: Contract): boolean {
+export function requiresMatch({ operations }: Collection): boolean {
   return Object.values(operations).some(({ headers }) => headers?.some(({ name }) => isMatch(name)));
 }
 
@@ -278,7 +291,7 @@ export function isMatch(header: string): boolean {
 }
 
 /** The operations that serve requests without a token. */
-export function openOperations({ operations }: Contract): OperationName[] {
+export function openOperations({ operations }: Collection): OperationName[] {
   return Object.entries(operations).flatMap(([name, { access }]) =>
     access.isOpen ? [name as OperationName] : [],
   );
@@ -300,18 +313,18 @@ export interface Plant {
 export type PlantColumns = Readonly<Record<string, unknown>>;
 
 /** The value of a field; undefined for a plant without it. */
-export function valueIn(contract: Contract, values: Values, field: Field): FieldValue | undefined {
-  return values[contract.fields.indexOf(field)];
+export function valueIn(collection: Collection, values: Values, field: Field): FieldValue | undefined {
+  return values[collection.fields.indexOf(field)];
 }
 
 /** Values with one of them replaced; undefined removes it. */
 export function withValue(
-  contract: Contract,
+  collection: Collection,
   values: Values,
   field: Field,
   value: FieldValue | undefined,
 ): Values {
-  return values.with(contract.fields.indexOf(field), value);
+  return values.with(collection.fields.indexOf(field), value);
 }
 
 /** Plants of a page, at most. */
@@ -337,7 +350,7 @@ export const ownListShape: ListShape = {
 };
 
 /** What a resource is in a response that is not described: everything that may be shown. */
-export function wholeOf({ fields }: Pick<Contract, "fields">): Representation {
+export function wholeOf({ fields }: Pick<Collection, "fields">): Representation {
   return {
     hasId: true,
     fields: fields.map(({ schema }) => schema.writeOnly !== true),
@@ -352,13 +365,13 @@ export function wholeOf({ fields }: Pick<Contract, "fields">): Representation {
 }
 
 /** The values of the examples. */
-export function sampleValues(contract: Contract): Values {
-  return contract.fields.map(({ example }) => example);
+export function sampleValues(collection: Collection): Values {
+  return collection.fields.map(({ example }) => example);
 }
 
 /** Whether two plants have the same values. */
-export function valuesEqual(contract: Contract, one: Values, other: Values): boolean {
-  return contract.fields.every((field, index) => valueEquals(field, one[index], other[index]));
+export function valuesEqual(collection: Collection, one: Values, other: Values): boolean {
+  return collection.fields.every((field, index) => valueEquals(field, one[index], other[index]));
 }
 
 /** Whether two values of a field are equal, or both absent. */
@@ -371,7 +384,7 @@ export function valueEquals(
 }
 
 /** The UTF-16 code units of values as texts, at most: they limit the memory that they take. */
-export function countCodeUnits({ fields }: Contract, values: Values): number {
+export function countCodeUnits({ fields }: Collection, values: Values): number {
   let codeUnits = 0;
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];

@@ -1,7 +1,7 @@
 // Plants as JSON: the way from the bytes of a body to a plant, and back.
 
 import {
-  type Contract,
+  type Collection,
   type Field,
   type Plant,
   type PlantColumns,
@@ -21,7 +21,7 @@ import type { ColumnValue, FieldType, FieldValue } from "./values/stored-types.t
 import { withArticle } from "./words.ts";
 
 /** The values of a row of the plants table. */
-export function toValues({ fields }: Pick<Contract, "fields">, row: PlantColumns): Values {
+export function toValues({ fields }: Pick<Collection, "fields">, row: PlantColumns): Values {
   const values: (FieldValue | undefined)[] = [];
   for (const { columnName, type } of fields) {
     const value = row[columnName];
@@ -35,7 +35,7 @@ export function toValues({ fields }: Pick<Contract, "fields">, row: PlantColumns
 }
 
 /** The columns of values; null for a field without one. */
-export function toColumns({ fields }: Pick<Contract, "fields">, values: Values): ColumnValue[] {
+export function toColumns({ fields }: Pick<Collection, "fields">, values: Values): ColumnValue[] {
   const columns: ColumnValue[] = [];
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
@@ -54,13 +54,13 @@ export interface ResponseDetails {
 
 /** A resource in the body of a response. */
 export function responseJson(
-  contract: Contract,
+  collection: Collection,
   response: Representation,
   plant: Plant,
   details?: ResponseDetails,
 ): string {
   const { hasId, fields, absent, isBare } = response;
-  const json = toJson(contract, plant, hasId, fields, absent);
+  const json = toJson(collection, plant, hasId, fields, absent);
   return isBare ? json : withDetails(json, response, details);
 }
 
@@ -87,15 +87,15 @@ function timeText(milliseconds: bigint | number | undefined): string | undefined
 }
 
 /** The URL of a resource below that of its collection, or of a page of that. */
-export function itemUrl({ path, itemPath }: Contract, collectionUrl: string, id: PlantId): string {
+export function itemUrl({ path, itemPath }: Collection, collectionUrl: string, id: PlantId): string {
   const { origin, pathname } = new URL(collectionUrl, "http://localhost");
   const below = itemPath.slice(path.replace(/\/$/, "").length);
   return origin + pathname.replace(/\/$/, "") + below.replace("{id}", encodeURIComponent(String(id)));
 }
 
 /** A plant with all its fields as one line of JSON. An engine that reads an int64 as text may pass it. */
-export function plantJson(contract: Contract, plant: Plant): string {
-  return toJson(contract, plant, true);
+export function plantJson(collection: Collection, plant: Plant): string {
+  return toJson(collection, plant, true);
 }
 
 /**
@@ -103,7 +103,7 @@ export function plantJson(contract: Contract, plant: Plant): string {
  * @param absent the JSON of fields without a value.
  */
 function toJson(
-  { fields, id: { name: idName, type: idType } }: Contract,
+  { fields, id: { name: idName, type: idType } }: Collection,
   { id, values }: Plant,
   hasId: boolean,
   shown?: readonly boolean[],
@@ -121,11 +121,11 @@ function toJson(
 }
 
 /** The body of a create: without an id that the server chooses. */
-export function bodyJson(contract: Contract, plant: Plant): string {
-  return wrapped(contract, toJson(contract, plant, contract.id.isRequired));
+export function bodyJson(collection: Collection, plant: Plant): string {
+  return wrapped(collection, toJson(collection, plant, collection.id.isRequired));
 }
 
-function wrapped({ wrapper }: Contract, json: string): string {
+function wrapped({ wrapper }: Collection, json: string): string {
   return wrapper === undefined ? json : `{${JSON.stringify(wrapper)}:${json}}`;
 }
 
@@ -134,15 +134,17 @@ function wrapped({ wrapper }: Contract, json: string): string {
  *
  * @param number its id, where ids are int64.
  */
-export function sampleBody(contract: Contract, number: bigint): string {
-  const { type } = contract.id;
-  const id = type.kind === "integer" ? number : (contract.examples[0] as Plant).id;
-  const members = sampleValues(contract).map((value, index) => {
-    const { jsonName, type } = contract.fields[index] as Field;
+export function sampleBody(collection: Collection, number: bigint): string {
+  const { type } = collection.id;
+  const id = type.kind === "integer" ? number : (collection.examples[0] as Plant).id;
+  const members = sampleValues(collection).map((value, index) => {
+    const { jsonName, type } = collection.fields[index] as Field;
     return `${jsonName} ${type.toJson(value as FieldValue)}`;
   });
-  const chosen = contract.id.isRequired ? [`${JSON.stringify(contract.id.name)}: ${type.toJson(id)}`] : [];
-  return wrapped(contract, `{${[...chosen, ...members].join(", ")}}`);
+  const chosen = collection.id.isRequired
+    ? [`${JSON.stringify(collection.id.name)}: ${type.toJson(id)}`]
+    : [];
+  return wrapped(collection, `{${[...chosen, ...members].join(", ")}}`);
 }
 
 /**
@@ -150,7 +152,7 @@ export function sampleBody(contract: Contract, number: bigint): string {
  *
  * @param hasKey whether the id is that of an Idempotency-Key.
  */
-export function conflictError({ words, id: { type } }: Contract, plant: Plant, hasKey = false): ApiError {
+export function conflictError({ words, id: { type } }: Collection, plant: Plant, hasKey = false): ApiError {
   const id = type.toJson(plant.id);
   if (hasKey)
     return new ApiError(
@@ -164,28 +166,36 @@ export function conflictError({ words, id: { type } }: Contract, plant: Plant, h
 }
 
 /** The parts of a contract that parsing uses. */
-export type PlantSchema = Pick<Contract, "fields" | "id" | "body" | "allowsOthers" | "ignored" | "words">;
+export type PlantSchema = Pick<Collection, "fields" | "id" | "body" | "allowsOthers" | "ignored" | "words">;
 
 /**
  * Parses and validates a body: the plant, or invalidJson, invalidPlant or unstorableText.
  *
  * @param newId chooses the id of a body without one.
  */
-export function parsePlant(contract: PlantSchema, body: Uint8Array, newId?: () => PlantId): Plant | ApiError {
+export function parsePlant(
+  collection: PlantSchema,
+  body: Uint8Array,
+  newId?: () => PlantId,
+): Plant | ApiError {
   const text = decodeUtf8(body);
-  return text === undefined ? invalidUtf8(body) : parsePlantJson(contract, text, newId);
+  return text === undefined ? invalidUtf8(body) : parsePlantJson(collection, text, newId);
 }
 
 /** Parses the body of a create, which may have the resource in a member. */
-export function parseCreate(contract: Contract, body: Uint8Array, newId?: () => PlantId): Plant | ApiError {
-  if (contract.wrapper === undefined) return parsePlant(contract, body, newId);
-  const text = unwrapBody(contract, contract.words.body, body);
-  return text instanceof ApiError ? text : parsePlantJson(contract, text, newId);
+export function parseCreate(
+  collection: Collection,
+  body: Uint8Array,
+  newId?: () => PlantId,
+): Plant | ApiError {
+  if (collection.wrapper === undefined) return parsePlant(collection, body, newId);
+  const text = unwrapBody(collection, collection.words.body, body);
+  return text instanceof ApiError ? text : parsePlantJson(collection, text, newId);
 }
 
 /** The text of the resource in a body that may have it in a member. */
 export function unwrapBody(
-  { wrapper }: Pick<Contract, "wrapper">,
+  { wrapper }: Pick<Collection, "wrapper">,
   name: string,
   body: Uint8Array,
 ): string | ApiError {
@@ -202,14 +212,18 @@ export function unwrapBody(
 }
 
 /** Like parsePlant, for a body that is a string without a byte order mark. */
-export function parsePlantJson(contract: PlantSchema, text: string, newId?: () => PlantId): Plant | ApiError {
+export function parsePlantJson(
+  collection: PlantSchema,
+  text: string,
+  newId?: () => PlantId,
+): Plant | ApiError {
   try {
-    const body = parseBody(contract, text);
-    return body instanceof ApiError ? body : validate(contract, body, newId);
+    const body = parseBody(collection, text);
+    return body instanceof ApiError ? body : validate(collection, body, newId);
   } catch (error) {
     if (error instanceof WorkExceeded)
-      return invalidPlant(contract, ["its check takes too long; send fewer items or shorter texts"]);
-    if (error instanceof RangeError) return invalidPlant(contract, ["it is nested too deeply"]);
+      return invalidPlant(collection, ["its check takes too long; send fewer items or shorter texts"]);
+    if (error instanceof RangeError) return invalidPlant(collection, ["it is nested too deeply"]);
     throw error;
   }
 }
@@ -229,8 +243,8 @@ interface Body {
  */
 const parsedCodeUnitsMax = 4_096;
 
-function parseBody(contract: PlantSchema, text: string): Body | ApiError {
-  const { fields, id, ignored } = contract;
+function parseBody(collection: PlantSchema, text: string): Body | ApiError {
+  const { fields, id, ignored } = collection;
   const scan = () => scanJson(text, [id.name, ...fields.map(({ name }) => name), ...ignored]);
   if (text.length <= parsedCodeUnitsMax) {
     // Scanned once, for the first number or array that asks for its text.
@@ -271,17 +285,17 @@ export function shorten(text: string): string {
 }
 
 function validate(
-  contract: PlantSchema,
+  collection: PlantSchema,
   { value: json, text, textOf }: Body,
   newId: (() => PlantId) | undefined,
 ): Plant | ApiError {
   if (typeof json !== "object" || json === null || Array.isArray(json))
-    return invalidPlant(contract, [`it must be an object, but is ${actualType(json)}`]);
+    return invalidPlant(collection, [`it must be an object, but is ${actualType(json)}`]);
 
   // A safe integer without a point or an exponent is exact: 4 ns, against 1 µs for a scan.
   const isExact = !/(?<=[0-9])[.eE]/.test(text);
   const members = json as Readonly<Record<string, unknown>>;
-  const { fields, id: member } = contract;
+  const { fields, id: member } = collection;
   const work = new Work();
   const values: (FieldValue | undefined)[] = [];
   const errors: BodyError[] = [];
@@ -303,21 +317,21 @@ function validate(
   const id =
     value === undefined ? newId?.() : member.type.fromJson(value, () => textOf(member.name), isExact, work);
   if (id === undefined) errors.push(value === undefined ? missing(member) : mismatches(member, value));
-  if (!contract.allowsOthers) {
-    const known = [...fields.map(({ name }) => name), ...contract.ignored];
+  if (!collection.allowsOthers) {
+    const known = [...fields.map(({ name }) => name), ...collection.ignored];
     if (newId === undefined || member.isAccepted) known.push(member.name);
     const others = Object.keys(members).filter((name) => !known.includes(name));
     for (const name of others)
       errors.push([`it must have no member ${JSON.stringify(shorten(name))}`, "it has a member too many"]);
   }
-  if (errors.length === 0 && contract.body !== undefined) {
-    const { body, ignored } = contract;
+  if (errors.length === 0 && collection.body !== undefined) {
+    const { body, ignored } = collection;
     const others = Object.entries(parseExactJson(text) as Json).filter(([name]) => !ignored.includes(name));
     const fault = body.check.fault(Object.fromEntries(others), work);
-    if (fault !== undefined) errors.push([describeFault(fault), loggedFault(fault, contract.fields)]);
+    if (fault !== undefined) errors.push([describeFault(fault), loggedFault(fault, collection.fields)]);
   }
-  if (errors.length > 0) return invalidPlant(contract, errors);
-  return storable(contract, { id: id as PlantId, values });
+  if (errors.length > 0) return invalidPlant(collection, errors);
+  return storable(collection, { id: id as PlantId, values });
 
   function mismatches(member: Member, value: unknown): BodyError {
     return [mismatch(member, describeActual(member, value)), mismatch(member, kindOf(value))];

@@ -1,11 +1,10 @@
-// The words of a resource, from the names that its description has.
+// The words of a collection, from the names that its description has.
 
 import type { Words } from "./contract.ts";
 import { decodePercent } from "./json/percent-encoding.ts";
 
-/** @param names of the schemas of the response and of the body, and the path of the collection. */
+/** @param names of the schemas of the response and of the body. */
 export function wordsOf(
-  service: string,
   path: string,
   names: { readonly body: string | undefined; readonly response: string | undefined },
 ): Words {
@@ -16,7 +15,7 @@ export function wordsOf(
     "",
   );
   const one = named === undefined || named === "" ? singular(many) : toWords(named);
-  return { service, one, many, body: names.body ?? `new ${one}` };
+  return { one, many, body: names.body ?? `new ${one}` };
 }
 
 /** A name for an operation, such as listTrainTrips. */

@@ -1,6 +1,6 @@
 // The errors with which the queue and the store end a create.
 
-import type { Contract, Plant } from "../contract/contract.ts";
+import type { Collection, Plant } from "../contract/contract.ts";
 import { ApiError, unavailable } from "../contract/errors.ts";
 import { conflictError } from "../contract/plant.ts";
 import type { CreateOutcome } from "../store/group-commit.ts";
@@ -11,16 +11,16 @@ export type IdSource = "body" | "key" | "server";
 /** The error of a plant that was not stored, or of which this is not known. */
 export function errorOfOutcome(
   outcome: Exclude<CreateOutcome, "created" | "unchanged">,
-  contract: Contract,
+  collection: Collection,
   plant: Plant,
   idSource: IdSource = "body",
 ): ApiError {
-  const { one } = contract.words;
+  const { one } = collection.words;
   switch (outcome) {
     case "conflict":
-      return conflictError(contract, plant, idSource === "key");
+      return conflictError(collection, plant, idSource === "key");
     case "overloaded":
-      return overloaded(contract);
+      return overloaded(collection);
     case "closed":
       return unavailable(`The server is stopping and did not store the ${one}`);
     case "unavailable":
@@ -37,11 +37,11 @@ export function errorOfOutcome(
 }
 
 /** The error of a create that finds the queue full, or its caller's share of it. */
-export function overloaded({ words }: Contract): ApiError {
+export function overloaded({ words }: Collection): ApiError {
   return unavailable(`The server is overloaded and did not store the ${words.one}`);
 }
 
 /** The error of a create whose plant was stored before, at a time that cannot be read. */
-export function unreadable({ words }: Contract, { id }: Plant): ApiError {
+export function unreadable({ words }: Collection, { id }: Plant): ApiError {
   return unavailable(`The time at which the ${words.one} ${id} was created cannot be read now`);
 }

@@ -1,7 +1,7 @@
 // The create, such as POST {base}/plants: everything that happens to a request, in its order.
 
 import type { Caller } from "../auth/caller.ts";
-import type { Contract } from "../contract/contract.ts";
+import type { Collection } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
 import { parseCreate, sampleBody } from "../contract/plant.ts";
 import type { IdFormat, PlantId } from "../contract/plant-id.ts";
@@ -16,13 +16,13 @@ import { checkHeaders } from "./required-headers.ts";
 const takenIdsMax = 100;
 
 /** The row of the create in the table of operations. */
-export function createOperation(contract: Contract): Operation {
+export function createOperation(collection: Collection): Operation {
   return {
-    operationId: contract.operations.create.operationId,
+    operationId: collection.operations.create.operationId,
     method: "POST",
-    path: contract.path,
-    errors: contract.operations.create.errors,
-    advice: ` with Content-Type: application/json and a body such as ${sampleBody(contract, 1n)}`,
+    path: collection.path,
+    errors: collection.operations.create.errors,
+    advice: ` with Content-Type: application/json and a body such as ${sampleBody(collection, 1n)}`,
     run: createPlant,
   };
 }
@@ -34,11 +34,11 @@ export function createOperation(contract: Contract): Operation {
  */
 async function createPlant(
   exchange: Exchange,
-  { contract, newId, authenticator, resolveCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
+  { collection, newId, authenticator, resolveCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
 ): Promise<void> {
   try {
     const { headers } = exchange.request;
-    const authenticated = authenticator.authenticate(headers, contract.operations.create.access);
+    const authenticated = authenticator.authenticate(headers, collection.operations.create.access);
     const caller = authenticated instanceof Promise ? await authenticated : authenticated;
     if (caller instanceof ApiError) return exchange.reject(caller);
     exchange.caller = caller;
@@ -48,22 +48,22 @@ async function createPlant(
     if (rate?.error !== undefined) return exchange.reject(rate.error);
 
     // Checked before the body is read: under overload a rejection must be cheap.
-    if (groupCommit.isFullFor(caller.key)) return exchange.reject(overloaded(contract));
+    if (groupCommit.isFullFor(caller.key)) return exchange.reject(overloaded(collection));
 
     const unsupported = checkMediaType(headers);
     if (unsupported !== undefined) return exchange.reject(unsupported);
 
-    const { headers: required } = contract.operations.create;
+    const { headers: required } = collection.operations.create;
     const unfit = required && checkHeaders(headers, required);
     if (unfit !== undefined) return exchange.reject(unfit);
 
-    const chooseId = contract.id.isRequired ? undefined : idChooser(exchange, caller, contract, newId);
+    const chooseId = collection.id.isRequired ? undefined : idChooser(exchange, caller, collection, newId);
     if (chooseId instanceof ApiError) return exchange.reject(chooseId);
 
     try {
       const body = await bodyReader.start(exchange.request, exchange);
       if (exchange.isSettled) return;
-      const plant = body instanceof ApiError ? body : parseCreate(contract, body, chooseId);
+      const plant = body instanceof ApiError ? body : parseCreate(collection, body, chooseId);
       if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
       if (caller.creator === undefined) {
@@ -98,7 +98,7 @@ async function createPlant(
 function idChooser(
   exchange: Exchange,
   caller: Caller,
-  { id: { format }, path, words, requiresKey }: Contract,
+  { id: { format }, path, words, requiresKey }: Collection,
   newId: () => PlantId,
 ): (() => PlantId) | ApiError {
   const key = idempotencyKey(exchange.request.headers);

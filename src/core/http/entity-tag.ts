@@ -1,6 +1,6 @@
 // Entity tags (RFC 9110, section 8.8.3) of single resources, and the conditions that name them.
 
-import type { Contract, Plant } from "../contract/contract.ts";
+import type { Collection, Plant } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
 import { plantJson } from "../contract/plant.ts";
 
@@ -9,8 +9,8 @@ import { plantJson } from "../contract/plant.ts";
  *
  * @param createdAt the time of creation, which responses may have.
  */
-export function entityTag(contract: Contract, plant: Plant, createdAt?: bigint | number): string {
-  const hash = new Bun.CryptoHasher("sha256").update(plantJson(contract, plant) + createdAt);
+export function entityTag(collection: Collection, plant: Plant, createdAt?: bigint | number): string {
+  const hash = new Bun.CryptoHasher("sha256").update(plantJson(collection, plant) + createdAt);
   return `"${hash.digest().subarray(0, 16).toString("base64url")}"`;
 }
 

@@ -2,7 +2,7 @@
 // body, the queue and the commit settle this same object, and the first of them wins.
 
 import type { Caller } from "../auth/caller.ts";
-import type { Contract, Plant } from "../contract/contract.ts";
+import type { Collection, Contract, Plant } from "../contract/contract.ts";
 import { type ErrorFormat, formOf } from "../contract/error-format.ts";
 import { type ApiError, internalError, unavailable } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
@@ -33,6 +33,7 @@ export interface RequestRoute {
 /** Dependencies that all exchanges of a listener share. */
 export interface ExchangeDependencies {
   readonly contract: Contract;
+  readonly collection: Collection;
   /**
    * The path before an id and after it, where the success of a create has a Location: RFC 9110,
    * section 15.3.2.
@@ -118,7 +119,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   settle(outcome: CreateOutcome, createdAt?: number): void {
     if (outcome === "created" || outcome === "unchanged") this.#accept(outcome, createdAt);
     else if (outcome === "conflict" && this.onTakenId !== undefined) this.onTakenId();
-    else this.reject(errorOfOutcome(outcome, this.#shared.contract, this.plant, this.idSource));
+    else this.reject(errorOfOutcome(outcome, this.#shared.collection, this.plant, this.idSource));
   }
 
   /** Responds to an operation other than a create. */
@@ -180,18 +181,18 @@ export class Exchange implements PendingCreate, BodyOwner {
     else
       readCreatedAt(this.plant.id).then(
         (time) => this.#sendPlant(outcome, time),
-        () => this.#sendError(unreadable(this.#shared.contract, this.plant)),
+        () => this.#sendError(unreadable(this.#shared.collection, this.plant)),
       );
   }
 
   #sendPlant(outcome: "created" | "unchanged", createdAt?: bigint | number): void {
-    const { contract, itemPath } = this.#shared;
-    const { create, replace, change } = contract.operations;
+    const { collection, itemPath } = this.#shared;
+    const { create, replace, change } = collection.operations;
     this.#complete(create.status, outcome, undefined);
-    const response = plantResponse(contract, this.plant, this.requestId, createdAt, this.request);
+    const response = plantResponse(collection, this.plant, this.requestId, createdAt, this.request);
     // An equal plant may be stored in other words, such as 19.9 for 19.90.
     if ((replace ?? change) !== undefined && outcome === "created")
-      response.headers.set("ETag", entityTag(contract, this.plant, createdAt));
+      response.headers.set("ETag", entityTag(collection, this.plant, createdAt));
     if (itemPath !== undefined)
       response.headers.set("Location", itemPath.join(encodeURIComponent(String(this.plant.id))));
     this.#send(response);

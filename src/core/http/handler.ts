@@ -38,7 +38,7 @@ export const inProcess: RequestContext = {
 };
 
 export function createHandler(dependencies: HandlerDependencies): Handler {
-  const findRoute = routerOf(dependencies.operations, dependencies.basePath, dependencies.contract);
+  const findRoute = routerOf(dependencies.operations, dependencies.basePath, dependencies.collection);
   const tickBudget = new TickBudget();
   const shared: ExchangeDependencies = { ...dependencies, itemPath: itemPathOf(dependencies), tickBudget };
 
@@ -76,10 +76,10 @@ export function pathOf(url: string): string {
 }
 
 /** Undefined if the success is no 201, or no operation returns what was created. */
-function itemPathOf({ contract, operations, basePath }: HandlerDependencies): string[] | undefined {
+function itemPathOf({ collection, operations, basePath }: HandlerDependencies): string[] | undefined {
   const isOffered = operations.some(
-    ({ method, path, advice }) => method === "GET" && advice !== undefined && path === contract.itemPath,
+    ({ method, path, advice }) => method === "GET" && advice !== undefined && path === collection.itemPath,
   );
-  const isCreated = contract.operations.create.status === 201;
-  return isCreated && isOffered ? `${basePath}${contract.itemPath}`.split("{id}") : undefined;
+  const isCreated = collection.operations.create.status === 201;
+  return isCreated && isOffered ? `${basePath}${collection.itemPath}`.split("{id}") : undefined;
 }

@@ -3,7 +3,7 @@
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { ResolveCreator } from "../auth/creators.ts";
 import type { Access } from "../contract/access.ts";
-import type { Contract } from "../contract/contract.ts";
+import type { Collection, Contract } from "../contract/contract.ts";
 import type { ErrorFormat } from "../contract/error-format.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
@@ -47,6 +47,7 @@ export interface Operation {
 /** The parts of the server that operations use. */
 export interface OperationServices {
   readonly contract: Contract;
+  readonly collection: Collection;
   /** Makes the id of a plant without one, where the contract lets the server choose it. */
   readonly newId: () => PlantId;
   readonly authenticator: Pick<Authenticator, "authenticate">;
@@ -62,11 +63,11 @@ export interface OperationServices {
 /** Responds with an error to callers with credentials, and with theirs to others. Never rejects. */
 export async function rejectAuthenticated(
   exchange: Exchange,
-  { authenticator, contract }: Pick<OperationServices, "authenticator" | "contract">,
+  { authenticator, collection }: Pick<OperationServices, "authenticator" | "collection">,
   error: ApiError,
 ): Promise<void> {
   try {
-    const { access } = contract.operations.create;
+    const { access } = collection.operations.create;
     const caller = await authenticator.authenticate(exchange.request.headers, access);
     if (caller instanceof ApiError) return exchange.reject(caller);
     exchange.caller = caller;

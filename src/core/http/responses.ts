@@ -1,6 +1,6 @@
 // The JSON responses of the public listener.
 
-import type { Contract, Plant } from "../contract/contract.ts";
+import type { Collection, Plant } from "../contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat, formOf } from "../contract/error-format.ts";
 import type { ApiError, ErrorCode } from "../contract/errors.ts";
 import { itemUrl, responseJson } from "../contract/plant.ts";
@@ -21,21 +21,21 @@ const emptyHeaders = new Headers();
  * @param request the request, whose URL that of the plant follows from.
  */
 export function plantResponse(
-  contract: Contract,
+  collection: Collection,
   plant: Plant,
   requestId: string,
   createdAt: bigint | number | undefined,
   request: Request,
 ): Response {
-  const { status, response } = contract.operations.create;
+  const { status, response } = collection.operations.create;
   if (response === undefined) {
     emptyHeaders.set("X-Request-Id", requestId);
     return new Response(null, { status, headers: emptyHeaders });
   }
   plantHeaders.set("X-Request-Id", requestId);
-  const url = response.urlName === undefined ? "" : itemUrl(contract, request.url, plant.id);
+  const url = response.urlName === undefined ? "" : itemUrl(collection, request.url, plant.id);
   const init = plantResponseInits[status] ?? { status, headers: plantHeaders };
-  return new Response(responseJson(contract, response, plant, { createdAt, url }), init);
+  return new Response(responseJson(collection, response, plant, { createdAt, url }), init);
 }
 
 /**

@@ -73,7 +73,7 @@ const codeUnitsPerPlant = 4_096;
 const holdMsMax = 20;
 
 export class GroupCommit implements CreateQueue {
-  readonly #store: Pick<PlantStore, "create" | "assertWritable" | "contract">;
+  readonly #store: Pick<PlantStore, "create" | "assertWritable" | "collection">;
   readonly #limits: GroupCommitLimits;
   readonly #context: QueueContext;
   readonly #schedule: (start: () => void) => void;
@@ -93,7 +93,7 @@ export class GroupCommit implements CreateQueue {
 
   /** @param limits read at each use, so they may change while the queue is in use. */
   constructor(
-    store: Pick<PlantStore, "create" | "assertWritable" | "contract">,
+    store: Pick<PlantStore, "create" | "assertWritable" | "collection">,
     limits: GroupCommitLimits,
     context: QueueContext,
   ) {
@@ -238,7 +238,7 @@ export class GroupCommit implements CreateQueue {
 
   /** How many plants one counts as. */
   #sizeOf({ plant }: PendingCreate): number {
-    return 1 + Math.floor(countCodeUnits(this.#store.contract, plant.values) / codeUnitsPerPlant);
+    return 1 + Math.floor(countCodeUnits(this.#store.collection, plant.values) / codeUnitsPerPlant);
   }
 
   #resolveIfIdle(): void {

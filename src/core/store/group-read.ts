@@ -2,14 +2,14 @@
 // reads for many callers, and a lone one waits for nobody. A get sees every change that was
 // acknowledged before it, because its query starts after it has arrived.
 
-import type { Contract, PlantColumns } from "../contract/contract.ts";
+import type { Collection, PlantColumns } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import { list } from "./sql-work.ts";
 import { CallerQueue, TurnTimeout } from "./turns.ts";
 
 /** The columns of the times that responses have. */
-export function timeColumns({ keepsChangeTime }: Pick<Contract, "keepsChangeTime">): string[] {
+export function timeColumns({ keepsChangeTime }: Pick<Collection, "keepsChangeTime">): string[] {
   return keepsChangeTime ? ["created_at", "changed_at"] : ["created_at"];
 }
 
@@ -38,10 +38,10 @@ export class GroupRead {
   #isReading = false;
 
   /** @param waitMsMax how long a get may wait until its group is read. */
-  constructor(sql: Pick<SqlConnection, "query">, contract: Contract, waitMsMax: number) {
+  constructor(sql: Pick<SqlConnection, "query">, collection: Collection, waitMsMax: number) {
     this.#sql = sql;
     this.#waitMsMax = waitMsMax;
-    const columns = ["id", ...timeColumns(contract), ...contract.fields.map(({ column }) => column)].join(
+    const columns = ["id", ...timeColumns(collection), ...collection.fields.map(({ column }) => column)].join(
       ", ",
     );
     this.#select = `SELECT ${columns} FROM plants WHERE id IN `;

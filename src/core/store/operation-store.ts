@@ -33,7 +33,7 @@ export async function openOperationStore(
 ): Promise<(callerKey: string) => OperationStore> {
   const sql = resources.use(await store.openSql());
   const [reads, edits] = [new Turns(turnMsMax), new Turns(turnMsMax)];
-  const gets = new GroupRead(single, store.contract, turnMsMax);
+  const gets = new GroupRead(single, store.collection, turnMsMax);
   return (caller) => ({
     get: (id) => gets.get(caller, id),
     read: {

@@ -1,6 +1,6 @@
 // Edits of stored plants, by operators and by clients, with the SQL of every engine.
 
-import type { Contract, Field, PlantColumns, Values } from "../contract/contract.ts";
+import type { Collection, Field, PlantColumns, Values } from "../contract/contract.ts";
 import { plantJson, toColumns, toValues } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { changeTimeColumn } from "./schema.ts";
@@ -72,7 +72,7 @@ type EditedRow = PlantColumns & {
  * @param collation follows the name of a text column, so that texts are compared by their bytes.
  */
 export function* editWork(
-  contract: Contract,
+  collection: Collection,
   edits: readonly PlantEdit[],
   { run, editor, first }: RunPart,
   collation = "",
@@ -85,12 +85,12 @@ export function* editWork(
   );
   const edited: (EditedRow | undefined)[] = [];
   for (const [index, edit] of inOrder)
-    edited[index] = (yield writeStatement(contract, edit, editedAt, collation))[0] as EditedRow | undefined;
+    edited[index] = (yield writeStatement(collection, edit, editedAt, collation))[0] as EditedRow | undefined;
   for (const [index, { id, expected, replacement }] of edits.entries()) {
     const row = edited[index];
     if (row === undefined) continue;
-    const before = expected === "any" ? toValues(contract, row) : expected;
-    const texts = [editor, recordedPlant(contract, id, before), recordedPlant(contract, id, replacement)];
+    const before = expected === "any" ? toValues(collection, row) : expected;
+    const texts = [editor, recordedPlant(collection, id, before), recordedPlant(collection, id, replacement)];
     const { created_at, creator } = row;
     yield {
       sql: `INSERT INTO edits (run, seq, plant_id, edited_at, editor, before, after, created_at, creator)
@@ -103,17 +103,17 @@ export function* editWork(
 
 /** Makes an edit if the stored plant is the expected one; only then it returns a row. */
 function writeStatement(
-  contract: Contract,
+  collection: Collection,
   { id, expected, replacement, creation }: PlantEdit,
   editedAt: number,
   collation: string,
 ): SqlStatement {
-  const { fields } = contract;
+  const { fields } = collection;
   const columns = fields.map(({ column }) => column);
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
   const returning = `RETURNING ${["created_at", "creator", ...columns].join(", ")}`;
-  const values = replacement === undefined ? [] : toColumns(contract, replacement).map(parameter);
+  const values = replacement === undefined ? [] : toColumns(collection, replacement).map(parameter);
   if (expected === undefined) {
     if (creation === undefined) throw new Error("A plant that is restored needs its creation");
     const { createdAt, creator } = creation;
@@ -122,18 +122,18 @@ function writeStatement(
                  VALUES (${[...values, ...others].join(", ")}) ON CONFLICT (id) DO NOTHING ${returning}`;
     return { sql, parameters };
   }
-  const conditions = (expected === "any" ? [] : toColumns(contract, expected)).map((value, index) => {
+  const conditions = (expected === "any" ? [] : toColumns(collection, expected)).map((value, index) => {
     const { column, type } = fields[index] as Field;
     return `${column}${type.column.postgres === "text" ? collation : ""} IS NOT DISTINCT FROM ${parameter(value)}`;
   });
   const where = `WHERE ${[...conditions, `id = ${parameter(id)}`].join(" AND ")} ${returning}`;
   if (replacement === undefined) return { sql: `DELETE FROM plants ${where}`, parameters };
   const assignments = values.map((value, index) => `${columns[index]} = ${value}`);
-  if (contract.keepsChangeTime) assignments.push(`${changeTimeColumn} = ${editedAt}`);
+  if (collection.keepsChangeTime) assignments.push(`${changeTimeColumn} = ${editedAt}`);
   return { sql: `UPDATE plants SET ${assignments.join(", ")} ${where}`, parameters };
 }
 
 /** A plant in the history: the body that would create it. */
-function recordedPlant(contract: Contract, id: PlantId, values: Values | undefined): string | null {
-  return values === undefined ? null : plantJson(contract, { id, values });
+function recordedPlant(collection: Collection, id: PlantId, values: Values | undefined): string | null {
+  return values === undefined ? null : plantJson(collection, { id, values });
 }

@@ -1,6 +1,12 @@
 // The interface of a storage engine. Each engine is a folder next to this file.
 
-import { type Contract, type ContractSource, type Plant, valuesEqual } from "../contract/contract.ts";
+import {
+  type Collection,
+  type Contract,
+  type ContractSource,
+  type Plant,
+  valuesEqual,
+} from "../contract/contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "./plant-edit.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { TokenStore } from "./sql-tokens.ts";
@@ -27,8 +33,12 @@ export function toEntries(plants: readonly Plant[], creator: number | null = nul
 }
 
 /** The outcome of a plant whose id is already stored. */
-export function compareWithStored(contract: Contract, stored: Plant, plant: Plant): "unchanged" | "conflict" {
-  return valuesEqual(contract, stored.values, plant.values) ? "unchanged" : "conflict";
+export function compareWithStored(
+  collection: Collection,
+  stored: Plant,
+  plant: Plant,
+): "unchanged" | "conflict" {
+  return valuesEqual(collection, stored.values, plant.values) ? "unchanged" : "conflict";
 }
 
 /**
@@ -47,6 +57,9 @@ export interface PlantStore extends AsyncDisposable {
 
   /** The contract of the stored plants. */
   readonly contract: Contract;
+
+  /** The only collection of the contract. */
+  readonly collection: Collection;
 
   /** How many batches a group commit keeps in flight. */
   readonly batchesInFlightMax: number;

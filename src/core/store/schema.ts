@@ -1,6 +1,12 @@
 // The tables of a store, and the columns that its plants have by its contract.
 
-import type { Contract, ContractSource, Field } from "../contract/contract.ts";
+import {
+  type Collection,
+  type Contract,
+  type ContractSource,
+  type Field,
+  onlyCollection,
+} from "../contract/contract.ts";
 import type { ColumnValue } from "../contract/values/stored-types.ts";
 import { OperatorError } from "../operator-error.ts";
 import { isSameSource } from "./store-contract.ts";
@@ -20,19 +26,19 @@ const dialects = {
  * One migration for each version, in statements: Citus sends each to its nodes. A released one is
  * never edited: add another below it.
  */
-const migrations: readonly ((contract: Contract, engine: Engine) => readonly string[])[] = [
+const migrations: readonly ((collection: Collection, engine: Engine) => readonly string[])[] = [
   // A creator is null where it is unknown. An edit has what the plant was and became, as JSON, and
   // when and by whom a deleted one was created.
-  (contract, engine) => {
+  (collection, engine) => {
     const { int8, strict, withoutRowid } = dialects[engine];
-    const id = idColumnType(contract, engine);
+    const id = idColumnType(collection, engine);
     return [
       `CREATE TABLE plants (
          id         ${id} PRIMARY KEY,
-         ${columnDefinitions(contract, engine)},
+         ${columnDefinitions(collection, engine)},
          created_at ${int8} NOT NULL,
          creator    integer
-       ) ${contract.id.type.kind === "integer" ? strict : withoutRowid}`,
+       ) ${collection.id.type.kind === "integer" ? strict : withoutRowid}`,
 
       `CREATE TABLE creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE) ${strict}`,
 
@@ -91,11 +97,12 @@ export function assertKnownVersion(version: number, store: string): void {
 
 /** Whether a store has the newest version, this contract, and a column for each of its fields. */
 export function isUpToDate({ version, source, columns }: FoundStore, contract: Contract): boolean {
+  const collection = onlyCollection(contract);
   return (
     version === newestVersion &&
     isSameSource(source, contract.source) &&
-    contract.fields.every(({ columnName }) => columns.has(columnName)) &&
-    (!contract.keepsChangeTime || columns.has(changeTimeColumn))
+    collection.fields.every(({ columnName }) => columns.has(columnName)) &&
+    (!collection.keepsChangeTime || columns.has(changeTimeColumn))
   );
 }
 
@@ -112,21 +119,21 @@ export function notUpToDate(store: string, wanted?: ContractSource): OperatorErr
 export const changeTimeColumn = "changed_at";
 
 /** The statements that bring the tables of a version to the newest one. */
-export function migrationStatements(version: number, contract: Contract, engine: Engine): string[] {
-  return migrations.slice(version).flatMap((migration) => migration(contract, engine));
+export function migrationStatements(version: number, collection: Collection, engine: Engine): string[] {
+  return migrations.slice(version).flatMap((migration) => migration(collection, engine));
 }
 
 /**
  * The type of a column with ids. A text is compared by its bytes, whatever the database's
  * collation.
  */
-function idColumnType({ id: { type } }: Contract, engine: Engine): string {
+function idColumnType({ id: { type } }: Collection, engine: Engine): string {
   const name = type.column[engine];
   return name === "text" ? 'text COLLATE "C"' : name;
 }
 
 /** The columns of all fields for CREATE TABLE. NOT NULL is left to validation. */
-function columnDefinitions({ fields, keepsChangeTime }: Contract, engine: Engine): string {
+function columnDefinitions({ fields, keepsChangeTime }: Collection, engine: Engine): string {
   const own = fields.map((field) => definition(field, engine));
   return [...own, ...(keepsChangeTime ? [changeTimeDefinition(engine)] : [])].join(", ");
 }
@@ -172,7 +179,7 @@ export function fieldChecks(
  * @param columns the types of the table's columns by their names.
  */
 export function columnStatements(
-  { fields, keepsChangeTime }: Contract,
+  { fields, keepsChangeTime }: Collection,
   engine: Engine,
   columns: ReadonlyMap<string, string>,
 ): string[] {

@@ -1,6 +1,6 @@
 // The contract of a store: it is written into the store when that is created, and read there.
 
-import type { Contract, ContractSource, Field } from "../contract/contract.ts";
+import { type Contract, type ContractSource, type Field, onlyCollection } from "../contract/contract.ts";
 import { OperatorError } from "../operator-error.ts";
 
 interface ChosenContract {
@@ -30,14 +30,15 @@ export async function chooseContract(
   const { readContract } = await import("../contract/description/read-contract.ts");
   if (isUnchanged) return { contract: await readContract(own ?? chosen), added: [] };
   const { findRefusedChange } = await import("../contract/description/compare-contracts.ts");
-  const [stored, contract] = [await readContract(own), await readContract(wanted)];
-  const refused = findRefusedChange(stored, contract);
+  const contract = await readContract(wanted);
+  const [stored, collection] = [onlyCollection(await readContract(own)), onlyCollection(contract)];
+  const refused = findRefusedChange(stored, collection);
   if (refused !== undefined)
     throw new OperatorError(
       `the store has another contract, which it keeps: ${refused}; name a contract that fits, or another store`,
     );
   const names = new Set(stored.fields.map(({ name }) => name));
-  return { contract, added: contract.fields.filter(({ name }) => !names.has(name)) };
+  return { contract, added: collection.fields.filter(({ name }) => !names.has(name)) };
 }
 
 /** A source as the columns of a store have it. */

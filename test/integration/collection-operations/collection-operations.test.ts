@@ -103,6 +103,7 @@ for (const engine of engines) {
         openQueue: { value: undefined },
         tokens: { value: store.tokens },
         contract: { value: store.contract },
+        collection: { value: store.collection },
       });
       await using own = await startInProcess({ store: racing, operations });
       const ownTarget = await own.target();

@@ -172,7 +172,7 @@ const valueSearches: readonly (readonly [word: string, ids: readonly bigint[]])[
 
 for (const engine of engines)
   test(`${engine.name}: texts that may be null and JSON are found by what they mean`, async () => {
-    const contract = await readThings({
+    const collection = await readThings({
       properties: {
         note: { type: ["string", "null"] },
         price: { type: ["number", "null"] },
@@ -198,16 +198,16 @@ for (const engine of engines)
       `{"id":15,"any":${"[".repeat(1_500)}"\\\\"${"]".repeat(1_500)}}`,
     ];
     const things = bodies.flatMap((body) => {
-      const thing = parsePlantJson(contract, body);
+      const thing = parsePlantJson(collection, body);
       return "values" in thing ? [thing] : [];
     });
-    await using place = await engine.createTestStore(contract.source);
-    await using store = await openedStore(place.database, undefined, contract.source);
+    await using place = await engine.createTestStore(collection.source);
+    await using store = await openedStore(place.database, undefined, collection.source);
     await using read = await store.openSql();
     await store.create(toEntries(things));
     for (const [word, ids] of valueSearches) {
       const reading = { isDescending: false, plantsMax: 50 };
-      const search = await searchPlants(contract, read, { words: [word] }, reading);
+      const search = await searchPlants(collection, read, { words: [word] }, reading);
       expect([word, search.ids.filter((id) => id !== 15n)]).toEqual([word, [...ids]]);
     }
   });

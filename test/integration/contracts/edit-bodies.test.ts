@@ -52,7 +52,9 @@ describe("bodies of their own", () => {
     const paths = { ...others, "/things/{thingId}": item };
     writeFileSync(folder.file("things.json"), JSON.stringify({ ...document, paths }));
     await using store = await sandboxOf(folder.file("things.json"));
-    expect(store.contract.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual(['"other" is not kept']);
+    expect(store.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
+      '"other" is not kept',
+    ]);
     const first = await store.request("POST", "/things", '{"name":"a","note":"n","count":7,"secret":"s"}');
     const { id } = first.json as { id: number };
     const at = `/things/${/"id":(\d+)/.exec(first.text)?.[1]}`;

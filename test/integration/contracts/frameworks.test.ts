@@ -1,9 +1,9 @@
 // What frameworks describe besides lists: ids, responses, statuses and errors.
 
 import { describe, expect, test } from "bun:test";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { toExactJson } from "../../../src/core/contract/json/exact-json.ts";
 import { sandboxOfThings } from "../../support/contract-sandbox.ts";
+import { readSingle } from "../../support/contracts.ts";
 import {
   type DescribedThings,
   jsonOf,
@@ -45,7 +45,7 @@ describe("ids", () => {
   ] as const)("%s", async (_, schema, format, expected) => {
     const response = objectOf({ id: schema, name: text }, ["id", "name"]);
     await using things = await sandboxOfThings({ body, response });
-    expect(things.contract.id.format).toBe(format);
+    expect(things.collection.id.format).toBe(format);
     const ids = new Set<unknown>();
     for (let time = 0; time < 3; time++) {
       const { json } = await things.request("POST", "/things", '{"name":"a"}', {
@@ -103,7 +103,7 @@ describe("responses", () => {
     const { json } = await things.request("POST", "/things", '{"name":"a"}');
     expect(json).toMatchObject({ name: "a", owner_id: expect.stringMatching(/^[\da-f-]{36}$/) });
     const source = { text: toExactJson(thingsDocument({ body, response })), fills: true };
-    expect((await readContract(source)).operations.create.response?.constants).toHaveLength(1);
+    expect((await readSingle(source)).operations.create.response?.constants).toHaveLength(1);
   });
 
   test("have the defaults of bodies only where they require them", async () => {
@@ -276,7 +276,7 @@ describe("errors", () => {
     expect((await things.request("DELETE", "/things/1", undefined, { "If-Match": etag })).status).toBe(204);
     await using others = await sandboxOfThings(described({}));
     expect((await others.request("DELETE", "/things/1")).status).toBe(400);
-    expect(others.contract.notes).toEqual([]);
+    expect(others.collection.notes).toEqual([]);
   });
 
   test("of tokens: the word that Django REST sends before them is taken", async () => {

@@ -93,7 +93,7 @@ describe("the page of a list", () => {
       pageable: { pageNumber: 1, offset: 2 },
     });
     expect(await things.list("?page=2&size=2")).toMatchObject({ number: 2, last: true });
-    expect(things.contract.notes).toEqual([]);
+    expect(things.collection.notes).toEqual([]);
   });
 
   test("by a page that is required and a number, with links and a nested meta", async () => {
@@ -167,7 +167,7 @@ describe("the page of a list", () => {
       listed,
     );
     expect((await things.request("GET", "/things?ending_before=1")).status).toBe(501);
-    expect(things.contract.notes).toEqual([
+    expect(things.collection.notes).toEqual([
       'a list that is asked for by "ending_before" is not served: it responds with 501 (at /paths/~1things/get/parameters/1)',
     ]);
     for (const [name, schema, reason] of [
@@ -204,7 +204,7 @@ test("a list has the things whose fields have the values that were sent", async 
   const { headers } = await things.request("GET", "/things?done=true&limit=1");
   expect(headers.get("link")).toMatch(/^<\/things\?limit=1&after=\d+&done=true>; rel="next"$/);
   expect((await things.request("GET", "/things?Level=none")).status).toBe(400);
-  expect(things.contract.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
+  expect(things.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
     "the query parameter name of GET /things is not served",
     "the query parameter order of GET /things is not served",
   ]);

@@ -3,10 +3,10 @@
 import { describe, expect, test } from "bun:test";
 import { clientEditor } from "../../../src/collection-operations/edit-one.ts";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
+import { readSingle } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -201,7 +201,7 @@ test("bodies of changes that wait for their turn count as memory, and one caller
   using folder = new TemporaryFolder();
   const store = await openedStore(`sqlite:${folder.file("members.db")}`, undefined, source);
   const limits = { bodyBytesMax: 400_000, inFlightBytesMax: 2_000_000 };
-  const operations = collectionOperations(store.contract);
+  const operations = collectionOperations(store.collection);
   await using server = await startInProcess({ store, operations, limits });
   const [greedy, other] = [await server.createToken("greedy"), await server.createToken("other")];
   const put = (token: string, address: object) =>
@@ -227,8 +227,8 @@ test("the history tells a subject of an identity provider from the token of that
 });
 
 test("the description has a UUID in the samples of a path, and what a change can fail with", async () => {
-  const contract = await readContract(source);
-  const served = servedDocument(contract, collectionOperations(contract));
+  const collection = await readSingle(source);
+  const served = servedDocument(collection, collectionOperations(collection));
   const patch = served.paths["/members/{id}"]?.patch;
   expect(patch?.["x-codeSamples"]?.[0]?.source).toMatch(/\/members\/[\da-f]{8}-[\da-f-]{27} /);
   const { 400: invalid, 412: failed } = patch?.responses ?? {};

@@ -10,7 +10,6 @@ import { rulesFor } from "../../../src/conformance/all-rules.ts";
 import { Contents } from "../../../src/conformance/contents.ts";
 import { bearerAccess } from "../../../src/core/contract/access.ts";
 import type { Plant, Representation } from "../../../src/core/contract/contract.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { parsePlantJson, plantJson, responseJson } from "../../../src/core/contract/plant.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
@@ -18,6 +17,7 @@ import { checkConformance, reportText } from "../../support/conformance.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
+import { readSingle } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { anyPlantOf } from "../../support/random.ts";
@@ -27,18 +27,18 @@ import { exported, openedStore } from "../../support/stored-plants.ts";
 
 const path = contractFile("parcels.yaml");
 const source = { text: await Bun.file(path).text() };
-const parcels = await readContract(source);
+const parcels = await readSingle(source);
 
 const full = `{"id":9007199254740993,"sender":"Ada","fragile":true,"weight":1.50,"volume":0.100,"count":7,"status":"sent","shipped_at":"2026-11-24T12:00:00.5+01:00","reference":"AB-1234","note":null,"items":[{"sku":"tea","price":12345678901234567890.10}],"order":"o","Größe":"ß","__proto__":"p","constructor":"c","created_at":"never","Sender":"ADA","secret":"s"}`;
 const returned = full.replace(',"secret":"s"', "");
 
 test("everything of the description is read, or noted", () => {
   expect(parcels.words).toEqual({
-    service: "Parcel Store",
     one: "parcel",
     many: "parcels",
     body: "NewParcel",
   });
+  expect(parcels.service).toBe("Parcel Store");
   expect([parcels.path, parcels.basePath, parcels.operations.create]).toEqual([
     "/parcels",
     "/v2",
@@ -171,7 +171,7 @@ for (const engine of engines)
 test("are served by a sandbox, with outcomes by their fields and examples", async () => {
   await using sandbox = await RunningSandbox.startInProcess({
     args: ["--contract", path],
-    contract: parcels,
+    collection: parcels,
   });
   const create = (body: string, headers: Record<string, string> = {}) =>
     send(`${sandbox.url}/parcels`, {

@@ -3,10 +3,10 @@
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import type { Description } from "../../../src/docs-page/description.ts";
 import { contractFile, sandboxOf, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
+import { readSingle } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import type { Answer } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -215,7 +215,7 @@ test("parameters that are references, and members that every object inherits", a
     .replace("application/problem+json:", '"application/problem+json; x=\\n":');
   writeFileSync(folder.file("changed.yaml"), changed);
   await using store = await sandboxOf(folder.file("changed.yaml"));
-  expect(store.contract.list).toMatchObject({ paging: "page", firstPage: 1 });
+  expect(store.collection.list).toMatchObject({ paging: "page", firstPage: 1 });
   expect((await store.request("GET", "/bookings")).text).toBe('{"data":[],"page":1,"total":0}');
   const { headers } = await store.request("GET", "/nothing");
   expect(headers.get("content-type")).toBe("application/problem+json");
@@ -223,7 +223,7 @@ test("parameters that are references, and members that every object inherits", a
 
 test("what cannot be filled is not served, and said", async () => {
   const reasonFor = async (changed: string) => {
-    const { notes, operations } = await readContract({ text: changed });
+    const { notes, operations } = await readSingle({ text: changed });
     const note = notes.find((each) => each.includes("is not served, as"));
     return [note?.replace(/ \(at .*/, ""), operations.list ?? operations.get];
   };
@@ -242,7 +242,7 @@ test("what cannot be filled is not served, and said", async () => {
 
 test("the description names only JSON, and the paging that the contract has", async () => {
   await using store = await sandboxOf(path);
-  expect(store.contract.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
+  expect(store.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
     "a body of application/xml is not read",
   ]);
   const { json } = await store.request("GET", "/openapi.json");

@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from "bun:test";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { idMaker } from "../../../src/core/http/new-ids.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
+import { readSingle } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -15,7 +15,7 @@ import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { openedStore } from "../../support/stored-plants.ts";
 
 const source = { text: await Bun.file(contractFile("visits.yaml")).text() };
-const visits = await readContract(source);
+const visits = await readSingle(source);
 
 for (const engine of engines)
   describe(`${engine.name}: visits`, () => {

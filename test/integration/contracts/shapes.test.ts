@@ -11,7 +11,7 @@ import { TemporaryFolder } from "../../support/server.ts";
 
 test("a pet store", async () => {
   await using store = await sandboxOf(contractFile("pets.yaml"));
-  expect(store.contract.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
+  expect(store.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
     "the header field x-next is not sent",
   ]);
   const pet = '{"id":1,"name":"Rex","tag":null}';
@@ -28,13 +28,13 @@ test("a pet store", async () => {
 
 test("a store of planets", async () => {
   await using store = await sandboxOf(contractFile("planets.json"));
-  expect(store.contract.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
+  expect(store.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
     "webhooks are not sent",
     "POST /planets/{planetId}/image is not served: it responds with 501",
     "callbacks are not sent",
     "a body of application/xml is not read",
   ]);
-  const planet = plantJson(store.contract, store.contract.examples[0] as Plant);
+  const planet = plantJson(store.collection, store.collection.examples[0] as Plant);
   expect(await store.request("POST", "/planets", planet)).toMatchObject({ status: 201, text: planet });
   const wrong = planet.replace(/"physical":\{[^}]*\}/, '"physical":{"mass":0}');
   const { message } = (await store.request("POST", "/planets", wrong)).json as { message: string };

@@ -3,11 +3,11 @@
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { idFormatOf } from "../../../src/core/contract/plant-id.ts";
 import { idMaker, idOfKey } from "../../../src/core/http/new-ids.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
+import { readSingle } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
@@ -160,7 +160,7 @@ for (const engine of engines)
 
 test("ids that a server makes fit their pattern, or the id must be required", async () => {
   const withId = (id: object) =>
-    readContract({
+    readSingle({
       text: source.text.replace("{ type: string, example: M6-20 }", JSON.stringify({ ...id })),
     });
   const caller = { key: "", name: "ci", creator: 1 };
@@ -188,5 +188,5 @@ test("ids that a server makes fit their pattern, or the id must be required", as
   }
   const optional = source.text.replace("required: [code, name]", "required: [name]");
   const coded = optional.replace("example: M6-20", () => "pattern: '^[A-Z]+$', maxLength: 3");
-  expect(await settled(readContract({ text: coded }))).toThrow("one that the server can make");
+  expect(await settled(readSingle({ text: coded }))).toThrow("one that the server can make");
 });

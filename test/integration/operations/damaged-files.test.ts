@@ -123,7 +123,7 @@ async function importFile(random: Random, file: Buffer, name: string) {
   let ignored: readonly string[] = [];
   let error: string | undefined;
   const store = {
-    contract: plantStore,
+    collection: plantStore,
     create: async (batch: readonly NewEntry[]): Promise<Outcome[]> =>
       batch.map(({ plant }) => {
         const json = plantJson(plantStore, plant);

@@ -3,10 +3,9 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { exampleSeeds } from "../../../src/sandbox/example-seeds.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
-import { plantStore } from "../../support/contracts.ts";
+import { plantStore, readSingle } from "../../support/contracts.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
 const text = await Bun.file(contractFile("bookings.yaml")).text();
@@ -31,10 +30,11 @@ test("an example that is no resource is said; without examples of responses thos
     .replace("{ id: 12, cabin: Larch,", "{ id: 9007199254740993, cabin: Larch,")
     .replace("{ id: 13, cabin: Alder,", "{ id: 13, cabin: 7,");
   writeFileSync(folder.file("changed.yaml"), changed);
-  const { plants, notes } = exampleSeeds(await readContract({ text: changed }));
+  const contract = await readSingle({ text: changed });
+  const { plants, notes } = exampleSeeds(contract, contract);
   expect(plants.map(({ id }) => id)).toEqual([11n, 9007199254740993n]);
   expect(notes).toEqual([
     expect.stringMatching(/^an example is no seed: The body is not a Booking: "cabin" must be a string/),
   ]);
-  expect(exampleSeeds(plantStore).plants).toEqual(plantStore.examples);
+  expect(exampleSeeds(plantStore, plantStore).plants).toEqual(plantStore.examples);
 });

@@ -268,7 +268,7 @@ describeCitus("Citus nodes", () => {
     const node = new CitusNode({
       url,
       coordinator: { once: fail, withRetry: fail },
-      contract: plantStore,
+      collection: plantStore,
       onUnavailable: () => undefined,
       onOutdated: () => refreshes++,
     });

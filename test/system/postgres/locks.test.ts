@@ -104,7 +104,7 @@ test("creates go on while a migration waits for a reader, and it names the reade
   await load.acknowledgedMore(2_000);
   await reader.end();
   await using store = await migrating;
-  expect(store.contract.fields.map(({ name }) => name)).toContain("note");
+  expect(store.collection.fields.map(({ name }) => name)).toContain("note");
   await load.acknowledgedMore(100);
   await load.stop();
   expect([...load.statuses.keys()]).toEqual([200]);

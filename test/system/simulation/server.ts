@@ -54,7 +54,7 @@ export class SimulatedServer {
       {
         create: (batch) => this.#create(batch, environment),
         assertWritable: async () => undefined,
-        contract: plantStore,
+        collection: plantStore,
       },
       { ...limits, ...mutation.limits, batchesInFlightMax: this.#store.batchesInFlightMax },
       { now: time.now, emit: () => undefined },
@@ -62,6 +62,7 @@ export class SimulatedServer {
     this.#tokens = new TokenCache(this.#store.tokens, time.wallNow, () => undefined);
     this.#handler = createHandler({
       contract: plantStore,
+      collection: plantStore,
       newId: () => 1n,
       operations: [createOperation(plantStore)],
       storeOf: undefined,

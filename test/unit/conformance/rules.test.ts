@@ -5,11 +5,10 @@ import { expect, test } from "bun:test";
 import { type Selection, selectRules } from "../../../src/conformance/all-rules.ts";
 import { Contents } from "../../../src/conformance/contents.ts";
 import { bases } from "../../../src/conformance/rule.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { deadPaths, leftOutOf, allRules as rules } from "../../support/conformance.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
-import { plantStore } from "../../support/contracts.ts";
+import { plantStore, readSingle } from "../../support/contracts.ts";
 import { rowsOf } from "../../support/markdown.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -65,7 +64,7 @@ test("rules are selected by their bases, ids and levels, in their order", () => 
 
 test("rules that choose ids, and those of tokens, do not apply where there are none", async () => {
   const leftOut = async (name: string) =>
-    leftOutOf(new Contents(await readContract({ text: await Bun.file(contractFile(name)).text() })));
+    leftOutOf(new Contents(await readSingle({ text: await Bun.file(contractFile(name)).text() })));
   expect(await leftOut("bookings.yaml")).toMatchObject({
     "ids.limits": "the server chooses the ids",
     "idempotence.same-again": "the server chooses the ids",

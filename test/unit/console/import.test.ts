@@ -13,7 +13,7 @@ import { plantJson } from "../../support/http.ts";
 import { settled } from "../../support/settled.ts";
 
 class HeldStore {
-  readonly contract = plantStore;
+  readonly collection = plantStore;
   readonly ids = new Set<PlantId>();
   /** Resolves when the first batch is there. */
   readonly arrived = Promise.withResolvers<void>();

@@ -4,12 +4,11 @@
 import { expect, spyOn, test } from "bun:test";
 import { getPlant, listPlants } from "../../../src/console/plant-calls.ts";
 import { PlantChanges } from "../../../src/console/plant-changes.ts";
-import type { Contract } from "../../../src/core/contract/contract.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
 import { consoleContext, contractWith, MemoryContext, statusOf } from "../../support/console.ts";
-import { plant, plantStore, toPlants } from "../../support/contracts.ts";
+import { plant, plantStore, type SingleContract, toPlants } from "../../support/contracts.ts";
 import { plantJson } from "../../support/http.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -132,8 +131,8 @@ test("many plants get a tag, and are deleted, in one run each, but not what has 
 });
 
 test("a group may be null, which is not the text of that word, and a required one cannot be removed", async () => {
-  const set = async (contract: Contract, value: string) => {
-    await using context = new MemoryContext(contract);
+  const set = async (collection: SingleContract, value: string) => {
+    await using context = new MemoryContext(collection);
     await context.store.create(toEntries([{ id: 1n, values: ["a"] }]));
     const changes = new PlantChanges(context);
     const edit = { plants: await shown(context), change: "group", value };
@@ -198,8 +197,8 @@ test("an undo that fails halfway reports what it has undone", async () => {
     toPlants(plants).map(({ id, values }) => ({ id, expected: values, replacement: undefined })),
   );
   let calls = 0;
-  const store: Pick<typeof context.store, "contract" | "edit" | "openSql"> = {
-    contract: plantStore,
+  const store: Pick<typeof context.store, "collection" | "edit" | "openSql"> = {
+    collection: plantStore,
     openSql: () => context.store.openSql(),
     edit: async (edits, run) => {
       if (++calls === 2) throw new Error("the disk is full");

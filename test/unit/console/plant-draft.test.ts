@@ -6,18 +6,18 @@ import { bodyOf, draftOf, labelOf } from "../../../src/console/page/plant-draft.
 import { useContract } from "../../../src/console/page/shown-contract.ts";
 import { type PageContract, pageContract } from "../../../src/console/page-contract.ts";
 import { toTexts } from "../../../src/console/shown-plant.ts";
-import type { Contract } from "../../../src/core/contract/contract.ts";
 import { parsePlantJson } from "../../../src/core/contract/plant.ts";
 import { contractWith } from "../../support/console.ts";
+import type { SingleContract } from "../../support/contracts.ts";
 import { anyPlantOf } from "../../support/random.ts";
 
 /** Gives the page a contract, as it receives it in JSON. */
-function show(contract: Contract): void {
-  useContract(JSON.parse(JSON.stringify(pageContract(contract))) as PageContract);
+function show(collection: SingleContract): void {
+  useContract(JSON.parse(JSON.stringify(pageContract(collection, collection))) as PageContract);
 }
 
 test("any plant that is shown and saved without a change is the same plant", async () => {
-  const contract = await contractWith(
+  const collection = await contractWith(
     {
       text: { type: "string" },
       nullable: { type: ["string", "null"], examples: ["a", null, "null", '"', '"a"', "", "a\r\nb"] },
@@ -34,23 +34,23 @@ test("any plant that is shown and saved without a change is the same plant", asy
     },
     ["text", "choice"],
   );
-  show(contract);
+  show(collection);
   fc.assert(
-    fc.property(anyPlantOf(contract), (plant) => {
-      const texts = toTexts(contract, plant.values);
-      expect(parsePlantJson(contract, bodyOf(String(plant.id), draftOf(texts), texts))).toEqual(plant);
+    fc.property(anyPlantOf(collection), (plant) => {
+      const texts = toTexts(collection, plant.values);
+      expect(parsePlantJson(collection, bodyOf(String(plant.id), draftOf(texts), texts))).toEqual(plant);
     }),
   );
 });
 
 test("what is typed becomes JSON of the type, and what is not of it is left to the server", async () => {
-  const contract = await contractWith({
+  const collection = await contractWith({
     count: { type: "integer" },
     maybe: { type: ["boolean", "null"] },
     note: { type: ["string", "null"] },
     any: {},
   });
-  show(contract);
+  show(collection);
   const body = (...draft: string[]) => bodyOf("7", draft);
   expect(body("", "", "", "")).toBe('{"id":7}');
   expect(body(" 007 ", "TRUE", "null", "null")).toBe(

@@ -5,13 +5,12 @@ import { describe, expect, test } from "bun:test";
 import { type SchemaObject, validate as validate30 } from "@hyperjump/json-schema/openapi-3-0";
 import { validate as validate31 } from "@hyperjump/json-schema/openapi-3-1";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
 import { toOpenApi30 } from "../../../src/docs-page/openapi-3.0.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
-import { plantStore } from "../../support/contracts.ts";
+import { plantStore, readSingle } from "../../support/contracts.ts";
 
-const parcels = await readContract({
+const parcels = await readSingle({
   text: await Bun.file(new URL("../../contracts/parcels.yaml", import.meta.url)).text(),
 });
 
@@ -20,7 +19,7 @@ const markup = `<script>alert(1)</script>"'&`;
 /**
  * References everywhere, names that are keywords of OpenAPI, markup in every text, an own error.
  */
-const awkward = await readContract({
+const awkward = await readSingle({
   text: JSON.stringify({
     openapi: "3.1.0",
     info: {
@@ -109,7 +108,7 @@ const awkward = await readContract({
   }),
 });
 
-const books = await readContract({
+const books = await readSingle({
   text: `
 openapi: 3.0.1
 info: { title: Books, version: "1" }
@@ -135,14 +134,14 @@ const contracts = { plants: plantStore, parcels, awkward, books };
 
 type Contract = typeof plantStore;
 
-function serve(contract: Contract, names = ["list", "delete"]) {
+function serve(collection: Contract, names = ["list", "delete"]) {
   // As it is sent, without parts that are shared.
-  const description = servedDocument(contract, collectionOperations(contract, names));
+  const description = servedDocument(collection, collectionOperations(collection, names));
   return JSON.parse(JSON.stringify(description)) as typeof description;
 }
 
-describe.each(Object.entries(contracts))("the contract of %s as it is served", (_, contract) => {
-  const served = serve(contract);
+describe.each(Object.entries(contracts))("the contract of %s as it is served", (_, collection) => {
+  const served = serve(collection);
 
   test("is valid, also in OpenAPI 3.0", async () => {
     if (served.openapi.startsWith("3.1")) {
@@ -160,17 +159,17 @@ describe.each(Object.entries(contracts))("the contract of %s as it is served", (
   });
 
   test("is the same when it is a contract itself", async () => {
-    expect(serve(await readContract({ text: JSON.stringify(served) }))).toEqual(served);
+    expect(serve(await readSingle({ text: JSON.stringify(served) }))).toEqual(served);
   });
 
   test("is a page whose ids are unique, whose links resolve, and whose texts are no markup", () => {
-    const html = documentationOf(contract, served)({ prefix: "", url: "http://x.example" });
+    const html = documentationOf(collection, served)({ prefix: "", url: "http://x.example" });
     const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
     expect(ids).toEqual([...new Set(ids)]);
     const links = html.matchAll(/ (?:href="#|aria-labelledby="|for="|data-response=")([^"]*)"/g);
     expect([...links].map(([, id]) => id).filter((id) => !ids.includes(id))).toEqual([]);
     expect(html).not.toMatch(/<script(?! src)|undefined/);
-    for (const { name } of contract.fields)
+    for (const { name } of collection.fields)
       expect(html).toContain(`<th scope="row"><code>${Bun.escapeHTML(name)}</code></th>`);
   });
 });

@@ -4,7 +4,6 @@ import { expect, test } from "bun:test";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import type { Plant } from "../../../src/core/contract/contract.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { ApiError } from "../../../src/core/contract/errors.ts";
 import { parsePlant, plantJson } from "../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
@@ -15,7 +14,7 @@ import { readRecords } from "../../../src/operations/file-format.ts";
 import { importPlants, newCounts } from "../../../src/operations/import.ts";
 import type { ImportRecord } from "../../../src/operations/record-reader.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
-import { plant as plantOf, plantStore } from "../../support/contracts.ts";
+import { plant as plantOf, plantStore, readSingle } from "../../support/contracts.ts";
 import { processorMs } from "../../support/processes.ts";
 import { anyInt64, anyPlant } from "../../support/random.ts";
 import { settled } from "../../support/settled.ts";
@@ -245,7 +244,7 @@ test("exported CSV is parsed to the same plants, in chunks of any size", async (
 });
 
 test("an id that is any text comes back from exported CSV", async () => {
-  const parts = await readContract({ text: await Bun.file(contractFile("codes.yaml")).text() });
+  const parts = await readSingle({ text: await Bun.file(contractFile("codes.yaml")).text() });
   const anyId = fc
     .array(fc.constantFrom("code", ",", ";", '"', "\r\n", " ", "\ufeff", "é", "name"), { minLength: 1 })
     .map((each) => each.join(""))
@@ -491,7 +490,7 @@ test.each([1, 50])(
   async (length) => {
     const stored: Plant[] = [];
     const store = {
-      contract: plantStore,
+      collection: plantStore,
       create: async (batch: readonly NewEntry[]): Promise<Outcome[]> => {
         for (const { plant } of batch) stored.push(plant);
         return batch.map(() => "created");

@@ -1,6 +1,6 @@
-// The collection of a description that is served: its path, its POST, and the id of its resource.
+// The collections of a description: their paths, their POSTs, and the ids of their resources.
 
-import type { Contract } from "../contract.ts";
+import type { Collection } from "../contract.ts";
 import { type ObjectSchema, readObjectSchema, readOnlyNames } from "./body-schema.ts";
 import type { Checks } from "./checks.ts";
 import {
@@ -14,12 +14,14 @@ import {
   successOf,
 } from "./described-operation.ts";
 import { readId } from "./id.ts";
-import { ContractError, type Place } from "./place.ts";
+import { ContractError, type Faults, type Place } from "./place.ts";
 import { hasProperties, wrappingMember } from "./representations.ts";
 
 /** The parts of a collection that decide whether it can be served. */
-export interface Collection {
+export interface DescribedCollection {
   readonly path: string;
+  /** The path of one resource, as it is described, and the name of its parameter. */
+  readonly item: { readonly path: string; readonly parameter: string } | undefined;
   readonly operation: DescribedOperation;
   /** The JSON of the body. */
   readonly media: Place;
@@ -29,69 +31,64 @@ export interface Collection {
   readonly wrapper: string | undefined;
   /** The resource in the responses to the create and to the GET of one, as far as they are described. */
   readonly returned: readonly ObjectSchema[];
-  readonly id: Contract["id"];
+  readonly id: Collection["id"];
   readonly success: Success;
 }
 
+/** The collections of a description whose creates can be read, and why others cannot be. */
+export interface FoundCollections {
+  readonly found: readonly DescribedCollection[];
+  readonly faults: Faults;
+}
+
 /**
- * Finds the only collection of a description, or the one with the wanted path. Rejects with a
- * ContractError.
+ * Finds the collections of a description: the paths with a POST, beside which there is a path of one
+ * resource. Another POST is probably an action, such as a search, unless it is the only one.
+ *
+ * @param wanted the path of one of them, where only that is served.
  */
-export async function findCollection(
+export async function findCollections(
   root: Place,
   wanted: string | undefined,
   checks: Checks,
-): Promise<Collection> {
-  const paths = root.at("paths");
-  const found: Collection[] = [];
-  const reasons: ContractError[] = [];
-  for (const [path, item] of paths.members) {
+): Promise<FoundCollections> {
+  const found: DescribedCollection[] = [];
+  const faults: Faults = new Map();
+  for (const [path, item] of root.at("paths").members) {
     const isOther = path.startsWith("x-") || path.includes("{") || path !== (wanted ?? path);
     if (isOther || item.at("post").value === undefined) continue;
     try {
-      found.push(await readCollection(root, operationAt(item, path, "post"), checks));
+      found.push(await readDescribed(root, operationAt(item, path, "post"), checks));
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;
-      reasons.push(error);
+      faults.set(item.at("post").pointer, error);
     }
   }
-  // A POST beside which there is no path of one resource is probably an action, such as a search.
-  const withItems = found.filter(({ path }) => itemPathOf(root, path) !== undefined);
-  const candidates = withItems.length > 0 ? withItems : found;
-  const [collection, ...others] = candidates;
-  if (others.length > 0) {
-    const all = candidates.map(({ path }) => path).join(", ");
-    throw paths.error(`it has several collections; choose one of ${all} with --collection`);
-  }
-  if (collection !== undefined) return collection;
-  if (reasons[0] !== undefined) throw reasons[0];
-  throw paths.error(
-    wanted === undefined ? "it has no POST whose body is the resource" : `it has no POST of ${wanted}`,
-  );
+  const withItems = found.filter(({ item }) => item !== undefined);
+  return { found: withItems.length > 0 ? withItems : found, faults };
 }
 
-async function readCollection(
+async function readDescribed(
   root: Place,
   operation: DescribedOperation,
   checks: Checks,
-): Promise<Collection> {
+): Promise<DescribedCollection> {
   const { path, place } = operation;
   const requestBody = place.at("requestBody");
   const media = jsonMediaOf(requestBody, isJson)?.[1];
   if (media === undefined) throw requestBody.error(`the POST of ${path} has no body of application/json`);
   const sent = readObjectSchema(media.at("schema"));
   const success = successOf(operation, ["200", "201", "202", "204"]);
-  const itemName = itemPathOf(root, path);
-  const item = itemName === undefined ? undefined : root.at("paths", itemName);
-  const named = /\{(.*)\}/.exec(itemName?.slice(path.length) ?? "")?.[1];
-  const got = itemName === undefined || item === undefined ? undefined : getOf(item, itemName);
+  const item = itemOf(root, path);
+  const named = item?.parameter;
+  const got = item === undefined ? undefined : getOf(root.at("paths", item.path), item.path);
   const names = ["id", named].filter((name) => name !== undefined);
   const { body, wrapper } = unwrapped(sent, success.schema, names);
   const returned = [success.schema, got?.success]
     .filter((schema) => schema !== undefined)
     .map((schema) => resourceIn(schema, names, body));
   const id = await readId(path, { body, returned, named, parameter: got?.parameter }, checks);
-  return { path, operation, media, body, wrapper, returned, id, success };
+  return { path, item, operation, media, body, wrapper, returned, id, success };
 }
 
 /** The schemas of the success and of the id in the path of the GET of one resource. */
@@ -113,7 +110,7 @@ function unwrapped(
   body: ObjectSchema,
   response: Place | undefined,
   names: readonly string[],
-): Pick<Collection, "body" | "wrapper"> {
+): Pick<DescribedCollection, "body" | "wrapper"> {
   const ignored = readOnlyNames(body);
   const [only, ...others] = [...body.properties].filter(([name]) => !ignored.includes(name));
   if (only === undefined || others.length > 0 || !hasProperties(only[1].place))
@@ -139,7 +136,9 @@ function resourceIn(response: Place, names: readonly string[], { properties }: O
   return outer;
 }
 
-/** The path of one resource of a collection, as it is described; undefined if it is not. */
-export function itemPathOf(root: Place, collection: string): string | undefined {
-  return root.at("paths").members.find(([path]) => isItemOf(collection, path))?.[0];
+/** The path of one resource of a collection; undefined if it is not described. */
+function itemOf(root: Place, collection: string): DescribedCollection["item"] {
+  const path = Object.keys(root.at("paths").object ?? {}).find((each) => isItemOf(collection, each));
+  if (path === undefined) return undefined;
+  return { path, parameter: path.slice(path.lastIndexOf("{") + 1, path.lastIndexOf("}")) };
 }

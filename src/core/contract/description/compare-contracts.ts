@@ -1,6 +1,6 @@
 // Whether a store of one contract can take over another: what is stored must stay valid.
 
-import type { Contract, Field } from "../contract.ts";
+import type { Collection, Field } from "../contract.ts";
 import { toExactJson } from "../json/exact-json.ts";
 import { ExactNumber } from "../json/json-values.ts";
 import { numberFormat, textFormat } from "../schema/formats.ts";
@@ -10,7 +10,7 @@ import { isAnnotation, restrictsAlike } from "../schema/restrictions.ts";
  * The first change that a store cannot take over, as a sentence with both values; undefined if it
  * can: fields are added or gone, limits are widened, descriptions differ.
  */
-export function findRefusedChange(stored: Contract, wanted: Contract): string | undefined {
+export function findRefusedChange(stored: Collection, wanted: Collection): string | undefined {
   if (stored.path !== wanted.path) return `its collection is ${stored.path}, and would be ${wanted.path}`;
   const id = findNarrowed(stored.id, wanted.id);
   if (id !== undefined) return id;

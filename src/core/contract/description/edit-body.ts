@@ -1,6 +1,6 @@
 // The bodies of PUT and PATCH: the fields that they may have, and their schemas.
 
-import type { Contract, EditBody } from "../contract.ts";
+import type { Collection, EditBody } from "../contract.ts";
 import { readObjectSchema, readOnlyNames } from "./body-schema.ts";
 import { type DescribedOperation, isJson, isPatchBody, jsonMediaOf } from "./described-operation.ts";
 import { schemaName } from "./names.ts";
@@ -10,7 +10,7 @@ import type { Resource } from "./representations.ts";
 export async function readEditBody(
   name: "replace" | "change",
   operation: DescribedOperation,
-  { id, fields, words, wrapper, checks }: Resource & Pick<Contract, "words" | "wrapper">,
+  { id, fields, words, wrapper, checks }: Resource & Pick<Collection, "words" | "wrapper">,
 ): Promise<EditBody> {
   const requestBody = operation.place.at("requestBody");
   const media = jsonMediaOf(requestBody, name === "change" ? isPatchBody : isJson)?.[1];

@@ -1,6 +1,6 @@
 // The id of a resource, read from the body or the response of its create.
 
-import type { Contract } from "../contract.ts";
+import type { Collection } from "../contract.ts";
 import type { Json } from "../json/json-values.ts";
 import { idFormatOf, type PlantId } from "../plant-id.ts";
 import type { SchemaCheck } from "../schema/schema-check.ts";
@@ -35,7 +35,7 @@ export async function readId(
     readonly parameter: Place | undefined;
   },
   checks: Checks,
-): Promise<Contract["id"]> {
+): Promise<Collection["id"]> {
   const objects = [body, ...returned];
   const name = [named, "id"].find((each) => objects.some(({ properties }) => properties.has(each)));
   const property =

@@ -1,9 +1,10 @@
 // The operations of a description: which are served, and what of them is not.
 
 import {
-  type Contract,
+  type Collection,
   type DeleteOperation,
   type EditOperation,
+  type ListShape,
   type OperationName,
   type OtherOperation,
   ownListShape,
@@ -13,9 +14,10 @@ import {
   type Words,
   wholeOf,
 } from "../contract.ts";
+import type { ErrorShape } from "../error-format.ts";
 import { encodePath } from "../json/percent-encoding.ts";
 import { operationName } from "../words.ts";
-import type { Collection } from "./collection.ts";
+import type { DescribedCollection } from "./collection.ts";
 import {
   collectionPath,
   type DescribedOperation,
@@ -26,14 +28,12 @@ import {
   successOf,
   titleOf,
 } from "./described-operation.ts";
-import { commonShape, readErrorFormat } from "./error-shapes.ts";
+import { readErrorFormat } from "./error-shapes.ts";
 import type { DescribedList } from "./list-shape.ts";
-import { ContractError, type Place } from "./place.ts";
+import { ContractError, type Faults, type Place } from "./place.ts";
 import { type Resource, readSuccess } from "./representations.ts";
-import { readAccess } from "./security.ts";
+import { isHeaderName, readAccess } from "./security.ts";
 import { noteOperation } from "./unserved-parts.ts";
-
-type ReadOperations = Pick<Contract, "operations" | "list" | "others" | "errors">;
 
 /** An operation without what all of them have. */
 type OwnPart = Omit<
@@ -41,72 +41,122 @@ type OwnPart = Omit<
   "operationId" | "path" | "access" | "errors" | "describesMissing" | "headers"
 >;
 
+/** An operation that is served, as far as it is particular to its collection. */
+export interface ServedPart {
+  readonly name: OperationName;
+  readonly operation: DescribedOperation;
+  readonly part: OwnPart & Partial<Pick<EditOperation, "successes">>;
+  readonly headers: readonly RequiredHeader[];
+  /** The parameters that are served; those of the header are in lower case. */
+  readonly parameters: readonly string[];
+}
+
 interface Described {
-  readonly root: Place;
-  readonly create: Collection;
+  readonly described: DescribedCollection;
   readonly resource: Resource;
   readonly words: Words;
 }
 
 /**
- * Reads all operations, and notes those that are not served, and why. Rejects with a ContractError
- * if the create cannot be.
+ * Reads the operations of a collection, and adds the faults of those that cannot be served. Rejects
+ * with a ContractError if the create cannot be.
  */
-export async function readOperations(described: Described): Promise<ReadOperations> {
-  const { root, create, resource, words } = described;
-  const served: { name: OperationName; operation: DescribedOperation; part: OwnPart }[] = [
-    { name: "create", operation: create.operation, part: await createPart(create, resource) },
+export async function readParts(
+  root: Place,
+  collection: Described,
+  faults: Faults,
+): Promise<{ readonly parts: ServedPart[]; readonly list: ListShape }> {
+  const { described, resource } = collection;
+  const { path, operation: create, success, id } = described;
+  const parts: ServedPart[] = [
+    {
+      name: "create",
+      operation: create,
+      part: { status: success.status, response: await readSuccess(success, resource) },
+      headers: await requiredHeaders(create, resource),
+      parameters: id.isRequired ? [] : ["idempotency-key"],
+    },
   ];
-  const others: OtherOperation[] = [];
   let list = ownListShape;
-  let listParameters: readonly string[] = [];
-  for (const operation of otherOperations(root, create.path)) {
-    const name = knownName(operation, create.path);
+  for (const operation of describedOperations(root, (other) => isPathOf(path, other))) {
+    const name = knownName(operation, path);
+    if (name === undefined) continue;
     try {
-      if (name !== undefined) {
-        const { shape, parameters, ...part } = await readPart(name, operation, described);
-        list = shape ?? list;
-        listParameters = parameters ?? listParameters;
-        served.push({ name, operation, part });
-        continue;
-      }
-      operation.place.note(`${titleOf(operation)} is not served: it responds with 501`);
+      const { shape, parameters, ...part } = await readPart(name, operation, collection);
+      const headers = await requiredHeaders(operation, resource);
+      list = shape ?? list;
+      parts.push({ name, operation, part, headers, parameters: parameters ?? conditions });
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;
-      operation.place.note(
-        `${titleOf(operation)} is not served, as ${error.problem}: it responds with 501${
-          error.pointer.startsWith(operation.place.pointer) ? "" : `; see ${error.pointer}`
-        }`,
-      );
+      faults.set(operation.place.pointer, error);
     }
-    const method = operation.method.toUpperCase() as OtherOperation["method"];
-    others.push({ method, path: operation.path });
   }
-  const common = commonShape(served.map(({ operation }) => operation));
-  const operations: [OperationName, ServedOperation][] = [];
-  for (const { name, operation, part } of served) {
-    const headers = await requiredHeaders(operation, resource);
-    const parameters = servedParameters(name, create, listParameters);
+  return { parts, list };
+}
+
+/** The header fields of conditions, which every operation of one resource serves. */
+const conditions: readonly string[] = ["if-match", "if-none-match"];
+
+/**
+ * The operations of a collection, with what the description says of all of them. Notes what of them
+ * is not served.
+ *
+ * @param common the shape of errors that an operation does not describe.
+ */
+export function readOperations(
+  parts: readonly ServedPart[],
+  root: Place,
+  common: ErrorShape,
+  { describedPath, id, words }: Pick<Collection, "describedPath" | "id" | "words">,
+): Collection["operations"] {
+  const operations = parts.map(({ name, operation, part, headers, parameters }) => {
     const known = [...parameters, ...headers.map((each) => each.name.toLowerCase())];
-    noteOperation(operation, known, resource.id.schema);
+    noteOperation(operation, known, id.schema);
     const fallback = operationName(name, name === "list" ? words.many : words.one);
-    const own = {
+    const served: ServedOperation = {
       operationId: nameOf(operation, fallback),
-      path: encodePath(pathOf(operation, create.path)),
+      path: encodePath(isItemOf(describedPath, operation.path) ? pathOfOne(operation.path) : operation.path),
       access: readAccess(operation.place, root),
       errors: readErrorFormat(operation, common),
       describesMissing: operation.place.at("responses", "404").value !== undefined,
       headers: headers.length === 0 ? undefined : headers,
       ...part,
     };
-    operations.push([name, own]);
-  }
-  return {
-    operations: Object.fromEntries(operations) as unknown as Contract["operations"],
-    list,
-    others,
-    errors: { shape: common, shapes: {}, statuses: {} },
-  };
+    return [name, served] as const;
+  });
+  return Object.fromEntries(operations) as unknown as Collection["operations"];
+}
+
+/** The operations of a description that are not served. Notes them, and why. */
+export function readOthers(
+  root: Place,
+  served: readonly DescribedOperation[],
+  faults: Faults,
+): OtherOperation[] {
+  for (const [path, item] of root.at("paths").members) noteMethods(path, item);
+  const pointers = new Set(served.map(({ place }) => place.pointer));
+  return describedOperations(root).flatMap((operation) => {
+    const { method, path, place } = operation;
+    if (pointers.has(place.pointer)) return [];
+    place.note(`${titleOf(operation)} is not served${reasonFrom(place, faults.get(place.pointer))}`);
+    return [{ method: method.toUpperCase() as OtherOperation["method"], path }];
+  });
+}
+
+function reasonFrom({ pointer }: Place, fault: ContractError | undefined): string {
+  if (fault === undefined) return ": it responds with 501";
+  const where = fault.pointer.startsWith(pointer) ? "" : `; see ${fault.pointer}`;
+  return `, as ${fault.problem}: it responds with 501${where}`;
+}
+
+/** Notes the methods of a path that are never served. */
+function noteMethods(path: string, item: Place): void {
+  if (path.startsWith("x-")) return;
+  for (const method of ["head", "options", "trace", "query"])
+    if (item.at(method).value !== undefined)
+      item.at(method).note(`${method.toUpperCase()} ${path} is not served`);
+  for (const [method, each] of item.at("additionalOperations").members)
+    each.note(`${method} ${path} is not served`);
 }
 
 /** Reads the header fields that an operation requires, besides those that have a meaning of their own. */
@@ -119,15 +169,10 @@ async function requiredHeaders(
     const { in: where, required, name, schema } = place.object ?? {};
     const isOther = /^(?:accept|authorization|content-type|idempotency-key)$/i.test(String(name));
     if (where !== "header" || required !== true || isOther) continue;
-    // RFC 9110, section 5.6.2: Headers throws for another name.
-    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(String(name)) || schema === undefined) continue;
-    found.push({ name: String(name), check: await checks.of(place.at("schema")) });
+    if (!isHeaderName(name) || schema === undefined) continue;
+    found.push({ name, check: await checks.of(place.at("schema")) });
   }
   return found;
-}
-
-async function createPart({ success }: Collection, resource: Resource): Promise<OwnPart> {
-  return { status: success.status, response: await readSuccess(success, resource) };
 }
 
 type PartOf = OwnPart &
@@ -141,7 +186,7 @@ type PartOf = OwnPart &
 async function readPart(
   name: Exclude<OperationName, "create">,
   operation: DescribedOperation,
-  { create: { wrapper }, resource, words }: Described,
+  { described: { wrapper }, resource, words }: Described,
 ): Promise<PartOf> {
   const statuses = {
     list: ["200"],
@@ -171,29 +216,25 @@ async function readPart(
   return { status, response: successes[status], successes, body };
 }
 
-/** The parameters of an operation that are served; those of the header are in lower case. */
-function servedParameters(
-  name: OperationName,
-  { id }: Collection,
-  list: readonly string[],
-): readonly string[] {
-  if (name === "create") return id.isRequired ? [] : ["idempotency-key"];
-  return name === "list" ? list : ["if-match", "if-none-match"];
+/** The operations of some paths of a description, or of all. */
+function describedOperations(
+  root: Place,
+  isWanted: (path: string) => boolean = () => true,
+): DescribedOperation[] {
+  const paths = root.at("paths");
+  return Object.keys(paths.object ?? {})
+    .filter((path) => !path.startsWith("x-") && isWanted(path))
+    .flatMap((path) => {
+      const item = paths.at(path);
+      return methods
+        .filter((method) => item.at(method).value !== undefined)
+        .map((method) => operationAt(item, path, method));
+    });
 }
 
-/** Yields all operations except the create. Notes those with methods that are never served. */
-function* otherOperations(root: Place, collection: string): Generator<DescribedOperation> {
-  for (const [path, item] of root.at("paths").members) {
-    if (path.startsWith("x-")) continue;
-    for (const method of ["head", "options", "trace", "query"])
-      if (item.at(method).value !== undefined)
-        item.at(method).note(`${method.toUpperCase()} ${path} is not served`);
-    for (const [method, each] of item.at("additionalOperations").members)
-      each.note(`${method} ${path} is not served`);
-    for (const method of methods)
-      if (item.at(method).value !== undefined && (path !== collection || method !== "post"))
-        yield operationAt(item, path, method);
-  }
+/** Whether a path is that of a collection, or of one of its resources. */
+function isPathOf(collection: string, path: string): boolean {
+  return collectionPath(path) === collectionPath(collection) || isItemOf(collection, path);
 }
 
 /** The name of an operation of the collection; undefined for any other operation. */
@@ -206,9 +247,9 @@ function knownName(
   return ({ get: "get", put: "replace", patch: "change", delete: "delete" } as const)[method];
 }
 
-/** The path of an operation, whose parameter is the id. */
-function pathOf({ path }: DescribedOperation, collection: string): string {
-  return isItemOf(collection, path) ? path.replace(/\{[^{}]*\}(?=\/?$)/, "{id}") : path;
+/** The path of one resource, whose parameter is then {id}. */
+export function pathOfOne(path: string): string {
+  return path.replace(/\{[^{}]*\}(?=\/?$)/, "{id}");
 }
 
 function nameOf({ place }: DescribedOperation, fallback: string): string {

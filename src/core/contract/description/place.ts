@@ -19,6 +19,9 @@ export class ContractError extends OperatorError {
   }
 }
 
+/** Why operations cannot be served, by their pointers. */
+export type Faults = Map<string, ContractError>;
+
 /** State that all places of one description share. */
 interface Shared {
   readonly document: Json;

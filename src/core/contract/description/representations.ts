@@ -1,6 +1,6 @@
 // What a resource is in a response: the members that it has there.
 
-import { type Contract, type Field, type Representation, wholeOf } from "../contract.ts";
+import { type Collection, type Field, type Representation, wholeOf } from "../contract.ts";
 import { toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
 import { type ObjectSchema, type Property, readObjectSchema } from "./body-schema.ts";
@@ -14,7 +14,7 @@ import { ContractError, type Place } from "./place.ts";
 import { isChangeTime, isCreationTime } from "./times.ts";
 
 /** The properties of a resource, as responses may have them. */
-export interface Resource extends Pick<Contract, "id" | "fields"> {
+export interface Resource extends Pick<Collection, "id" | "fields"> {
   readonly checks: Checks;
   /** Whether what nothing stored fits may be made up. */
   readonly fills: boolean;

@@ -93,9 +93,12 @@ function isBearer(scheme: Json | undefined): boolean {
 
 /** The header field of an API key; undefined for another scheme. */
 function headerOf(scheme: Json | undefined): string | undefined {
-  if (scheme?.type !== "apiKey" || scheme.in !== "header") return undefined;
-  // RFC 9110, section 5.6.2: Headers throws for another name.
-  return typeof scheme.name === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(scheme.name)
+  return scheme?.type === "apiKey" && scheme.in === "header" && isHeaderName(scheme.name)
     ? scheme.name
     : undefined;
+}
+
+/** Whether a value is the name of a header field (RFC 9110, section 5.6.2): Headers throws for another. */
+export function isHeaderName(name: unknown): name is string {
+  return typeof name === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(name);
 }

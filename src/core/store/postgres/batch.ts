@@ -1,6 +1,6 @@
 // Commits a batch by INSERT or COPY, and reads the plants that it conflicted with.
 
-import type { Contract, Field, Plant, PlantColumns } from "../../contract/contract.ts";
+import type { Collection, Field, Plant, PlantColumns } from "../../contract/contract.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
@@ -15,7 +15,7 @@ type PlantRow = PlantColumns & { readonly id: string };
 
 /** The statements of a contract. */
 interface BatchSql {
-  readonly contract: Contract;
+  readonly collection: Collection;
   readonly columns: string;
   readonly idType: string;
   /** PostgreSQL's type of each column of a field. */
@@ -28,19 +28,19 @@ interface BatchSql {
 const onConflict = "ON CONFLICT (id) DO NOTHING RETURNING id";
 
 /** A contract has its statements for as long as it is in use. */
-const statements = new WeakMap<Contract, BatchSql>();
+const statements = new WeakMap<Collection, BatchSql>();
 
-function sqlOf(contract: Contract): BatchSql {
-  const existing = statements.get(contract);
+function sqlOf(collection: Collection): BatchSql {
+  const existing = statements.get(collection);
   if (existing !== undefined) return existing;
-  const columns = contract.fields.map(({ column }) => column);
-  const types = contract.fields.map(({ type }) => type.column.postgres);
+  const columns = collection.fields.map(({ column }) => column);
+  const types = collection.fields.map(({ type }) => type.column.postgres);
   // The first column has one value for all rows of a batch.
   const insertInto = `INSERT INTO plants (${["created_at", "id", "creator", ...columns].join(", ")})`;
-  const idType = contract.id.type.column.postgres;
+  const idType = collection.id.type.column.postgres;
   const arrays = [`$2::${idType}[]`, "$3::int4[]", ...types.map(arrayParameter)].join(", ");
   const sql = {
-    contract,
+    collection,
     columns: ["id", ...columns].join(", "),
     idType,
     types,
@@ -50,7 +50,7 @@ function sqlOf(contract: Contract): BatchSql {
       text: `${insertInto} SELECT $1::int8, * FROM unnest(${arrays}) ${onConflict}`,
     },
   };
-  statements.set(contract, sql);
+  statements.set(collection, sql);
   return sql;
 }
 
@@ -76,29 +76,29 @@ const parametersMax = 60_000;
  */
 export async function commitBatch(
   pool: HostPool,
-  contract: Contract,
+  collection: Collection,
   batch: readonly NewEntry[],
   createdAt: number,
 ): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   // COPY reports no conflicts: INSERT then decides row by row.
-  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, contract, rows, createdAt));
+  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, collection, rows, createdAt));
   const inserted = isCopied
     ? rows.map(({ plant }) => plant.id)
-    : await insert(pool, pool.traits, contract, rows, createdAt);
+    : await insert(pool, pool.traits, collection, rows, createdAt);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === batch.length) return batch.map(() => "created");
-  const createdIds = new Set(inserted.map((id) => contract.id.type.fromColumn(id)));
+  const createdIds = new Set(inserted.map((id) => collection.id.type.fromColumn(id)));
   const otherIds = rows.flatMap(({ plant: { id } }) => (createdIds.has(id) ? [] : [id]));
-  const stored = otherIds.length === 0 ? new Map<PlantId, Plant>() : await select(pool, contract, otherIds);
+  const stored = otherIds.length === 0 ? new Map<PlantId, Plant>() : await select(pool, collection, otherIds);
   const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
   return batch.map(({ plant }): Outcome => {
     const isCreated = createdIds.has(plant.id);
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
     const found = isCreated ? row : stored.get(plant.id);
-    return found === undefined ? "unavailable" : compareWithStored(contract, found, plant);
+    return found === undefined ? "unavailable" : compareWithStored(collection, found, plant);
   });
 }
 
@@ -126,15 +126,15 @@ function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
  */
 async function copy(
   pool: HostPool,
-  contract: Contract,
+  collection: Collection,
   rows: readonly NewEntry[],
   createdAt: number,
 ): Promise<boolean> {
   // Two statements of one simple query are one transaction, and have one round trip. On Citus COPY
   // in no transaction would open a connection for each of the node's own shards.
-  const sql = `SET LOCAL lock_timeout = ${copyLockMsMax}; COPY plants (${sqlOf(contract).columns}, created_at, creator) FROM STDIN`;
+  const sql = `SET LOCAL lock_timeout = ${copyLockMsMax}; COPY plants (${sqlOf(collection).columns}, created_at, creator) FROM STDIN`;
   try {
-    await pool.copy(sql, Buffer.from(toCopyText(contract, rows, createdAt)));
+    await pool.copy(sql, Buffer.from(toCopyText(collection, rows, createdAt)));
     return true;
   } catch (error) {
     if (!(error instanceof DatabaseError) || classifyError(error) === "connectionLost") throw error;
@@ -150,11 +150,11 @@ async function copy(
 export async function insert(
   queries: Queries,
   { insertMethod }: SessionTraits,
-  contract: Contract,
+  collection: Collection,
   rows: readonly NewEntry[],
   createdAt: number,
 ): Promise<PlantId[]> {
-  const sql = sqlOf(contract);
+  const sql = sqlOf(collection);
   const rowsMax = Math.floor(parametersMax / (sql.types.length + 2));
   const created: PlantId[] = [];
   for (let start = 0; start < rows.length; start += rowsMax) {
@@ -167,7 +167,7 @@ export async function insert(
 }
 
 function arraysStatement(
-  { contract, insertFromArrays }: BatchSql,
+  { collection, insertFromArrays }: BatchSql,
   rows: readonly NewEntry[],
   createdAt: number,
 ): Statement {
@@ -177,14 +177,14 @@ function arraysStatement(
       createdAt,
       rows.map(({ plant }) => String(plant.id)),
       rows.map(({ creator }) => creator),
-      ...contract.fields.map((field, index) => rows.map(({ plant }) => toText(field, plant, index))),
+      ...collection.fields.map((field, index) => rows.map(({ plant }) => toText(field, plant, index))),
     ],
   };
 }
 
 /** A list of VALUES is another statement for each size, so it has no name. */
 function valuesStatement(
-  { contract, insertInto, idType, types }: BatchSql,
+  { collection, insertInto, idType, types }: BatchSql,
   rows: readonly NewEntry[],
   createdAt: number,
 ): Statement {
@@ -196,7 +196,7 @@ function valuesStatement(
   const values = rows.flatMap(({ plant, creator }) => [
     String(plant.id),
     creator,
-    ...toColumns(contract, plant.values),
+    ...toColumns(collection, plant.values),
   ]);
   return { text: `${insertInto} VALUES ${tuples.join(",")} ${onConflict}`, values: [createdAt, ...values] };
 }
@@ -218,16 +218,16 @@ function toText({ type }: Field, { values }: Plant, index: number): string | und
  */
 async function select(
   queries: Queries,
-  contract: Contract,
+  collection: Collection,
   ids: readonly PlantId[],
 ): Promise<Map<PlantId, Plant>> {
-  const { columns, idType } = sqlOf(contract);
+  const { columns, idType } = sqlOf(collection);
   const sql = `SELECT ${columns} FROM plants WHERE id = ANY ($1::${idType}[])`;
   const { rows } = await queries.query<PlantRow>(sql, [ids.map(String)]);
   return new Map(
     rows.map((row) => {
-      const id = contract.id.type.fromColumn(row.id);
-      return [id, { id, values: toValues(contract, row) }];
+      const id = collection.id.type.fromColumn(row.id);
+      return [id, { id, values: toValues(collection, row) }];
     }),
   );
 }

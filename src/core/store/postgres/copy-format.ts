@@ -2,7 +2,7 @@
 // separated by tabs, rows end with a line feed, \N is null, and special characters are escaped with
 // a backslash.
 
-import type { Contract, Field } from "../../contract/contract.ts";
+import type { Collection, Field } from "../../contract/contract.ts";
 import type { NewEntry } from "../plant-store.ts";
 
 const specials = /[\\\t\n\r]/g;
@@ -10,7 +10,7 @@ const specials = /[\\\t\n\r]/g;
 const escaped: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
 /** Formats entries as rows of the id, the fields, the time and the creator. */
-export function toCopyText({ fields }: Contract, entries: readonly NewEntry[], createdAt: number): string {
+export function toCopyText({ fields }: Collection, entries: readonly NewEntry[], createdAt: number): string {
   let text = "";
   for (const { plant, creator } of entries) {
     text += typeof plant.id === "bigint" ? plant.id : escapeText(plant.id);

@@ -1,6 +1,6 @@
 // Finds the version and the contract of a database, and brings it to the newest ones.
 
-import type { Contract, ContractSource, Field } from "../../contract/contract.ts";
+import { type Contract, type ContractSource, type Field, onlyCollection } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import {
   assertKnownVersion,
@@ -143,6 +143,7 @@ async function upgrade(
   found: ContractSource | undefined,
   added: readonly Field[],
 ): Promise<boolean> {
+  const collection = onlyCollection(contract);
   // A second server waits here, and then finds the newest version.
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
@@ -152,19 +153,20 @@ async function upgrade(
   );
   const { version, source } = await findStore(connection);
   if (source !== undefined && !isSameSource(found, source)) return false;
-  for (const statement of migrationStatements(version, contract, "postgres"))
+  for (const statement of migrationStatements(version, collection, "postgres"))
     await connection.query(statement);
   const columns = await plantColumns(connection);
   for (const { sql, error } of fieldChecks(added, "postgres", columns))
     if ((await connection.query(sql)).rows.length > 0) throw error;
-  for (const statement of columnStatements(contract, "postgres", columns)) await connection.query(statement);
-  const { text, json = null, collection = null } = contract.source;
+  for (const statement of columnStatements(collection, "postgres", columns))
+    await connection.query(statement);
+  const { text, json = null, collection: only = null } = contract.source;
   await connection.query(
     `INSERT INTO plantstore_schema (only_row, version, contract, json, collection) VALUES (true, $1, $2, $3, $4)
      ON CONFLICT (only_row)
      DO UPDATE SET version = excluded.version, contract = excluded.contract, json = excluded.json,
        collection = excluded.collection`,
-    [newestVersion, text, json, collection],
+    [newestVersion, text, json, only],
   );
   return true;
 }

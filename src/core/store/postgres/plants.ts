@@ -1,6 +1,6 @@
 // The plants table: creates batches, and probes.
 
-import { type Contract, sampleValues } from "../../contract/contract.ts";
+import { type Collection, sampleValues } from "../../contract/contract.ts";
 import { randomId } from "../../contract/plant-id.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
 import { commitBatch, insert } from "./batch.ts";
@@ -11,13 +11,13 @@ import type { Commits } from "./primary.ts";
 /** Commits a batch. See PlantStore.create. */
 export async function createPlants(
   primary: Commits,
-  contract: Contract,
+  collection: Collection,
   batch: readonly NewEntry[],
   createdAt: number,
   onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
   try {
-    return await primary.withRetry((pool) => commitBatch(pool, contract, batch, createdAt));
+    return await primary.withRetry((pool) => commitBatch(pool, collection, batch, createdAt));
   } catch (error) {
     if (classifyError(error) === "internalError") throw error;
     onUnavailable(errorReason(error));
@@ -29,12 +29,12 @@ export async function createPlants(
  * Inserts a plant in a transaction that takes it back and commits. The commit waits for the disk,
  * and for a standby, as the plant was written; a role that may only insert plants can do so.
  */
-export async function probe(pool: HostPool, contract: Contract): Promise<void> {
-  const id = randomId(contract.id);
+export async function probe(pool: HostPool, collection: Collection): Promise<void> {
+  const id = randomId(collection.id);
   await pool.transaction(async (connection) => {
     await connection.query("SAVEPOINT probe");
-    const plant = { id, values: sampleValues(contract) };
-    await insert(connection, pool.traits, contract, [{ plant, creator: null }], Date.now());
+    const plant = { id, values: sampleValues(collection) };
+    await insert(connection, pool.traits, collection, [{ plant, creator: null }], Date.now());
     await connection.query("ROLLBACK TO SAVEPOINT probe");
   });
 }

@@ -1,6 +1,6 @@
 // The PostgreSQL engine: commits on the primary of its hosts, several batches at a time.
 
-import type { Contract } from "../../contract/contract.ts";
+import { type Collection, type Contract, onlyCollection } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
@@ -20,6 +20,7 @@ export class PostgresStore implements ServerStore {
   readonly engine = "postgres";
   readonly tokens: PostgresTokens;
   readonly contract: Contract;
+  readonly collection: Collection;
   readonly batchesInFlightMax: number;
   readonly #onUnavailable: OnUnavailable;
   readonly #url: PostgresUrl;
@@ -27,6 +28,7 @@ export class PostgresStore implements ServerStore {
 
   private constructor(url: PostgresUrl, primary: Primary, contract: Contract, onUnavailable: OnUnavailable) {
     this.contract = contract;
+    this.collection = onlyCollection(contract);
     this.batchesInFlightMax = url.connectionsMax;
     this.#onUnavailable = onUnavailable;
     this.#url = url;
@@ -62,25 +64,25 @@ export class PostgresStore implements ServerStore {
     const coordinator = {
       primary: this.#primary,
       url: this.#url,
-      contract: this.contract,
+      collection: this.collection,
       onUnavailable: this.#onUnavailable,
     };
     return openNodeQueues(coordinator, limits, context).catch(rejectForOperator);
   }
 
   create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
-    return createPlants(this.#primary, this.contract, batch, createdAt, this.#onUnavailable);
+    return createPlants(this.#primary, this.collection, batch, createdAt, this.#onUnavailable);
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
     const edit = (connection: Queries) =>
-      runWork(connection, editWork(this.contract, edits, run, ' COLLATE "C"'));
+      runWork(connection, editWork(this.collection, edits, run, ' COLLATE "C"'));
     // Not repeated after a lost connection, as the edits may have been made.
     return this.#primary.once((pool) => pool.transaction(edit)).catch(rejectForOperator);
   }
 
   assertWritable(): Promise<void> {
-    return this.#primary.once((pool) => probe(pool, this.contract));
+    return this.#primary.once((pool) => probe(pool, this.collection));
   }
 
   bytesOnDisk(): Promise<number> {

@@ -30,7 +30,7 @@ export async function openStore(
     known: known && receivedContract(known),
     checkpointThread,
   });
-  void serveBatches(store, new BatchMemory(store.contract, memory));
+  void serveBatches(store, new BatchMemory(store.collection, memory));
   const close = async () => {
     const mayTerminate = await store.close();
     isClosed = true;

@@ -1,6 +1,6 @@
 // Finds the version and the contract of a file, and brings it to the newest ones.
 
-import type { Contract, ContractSource, Field } from "../../contract/contract.ts";
+import { type Contract, type ContractSource, type Field, onlyCollection } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import {
   assertKnownVersion,
@@ -62,21 +62,22 @@ export function migrate(
   found?: ContractSource,
   added: readonly Field[] = [],
 ): boolean {
+  const collection = onlyCollection(contract);
   const upgrade = database.transaction(() => {
     const { version, source } = findStore(database, path);
     if (source !== undefined && !isSameSource(found, source)) return false;
-    for (const statement of migrationStatements(version, contract, "sqlite")) database.run(statement);
+    for (const statement of migrationStatements(version, collection, "sqlite")) database.run(statement);
     const columns = plantColumns(database);
     for (const { sql, error } of fieldChecks(added, "sqlite", columns))
       if (database.query(sql).get() !== null) throw error;
-    for (const statement of columnStatements(contract, "sqlite", columns)) database.run(statement);
+    for (const statement of columnStatements(collection, "sqlite", columns)) database.run(statement);
     // The description that the store was opened with last, and its collection.
     database.run(
       "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, collection TEXT) STRICT",
     );
     database.run("DELETE FROM contract");
-    const { text, json = null, collection = null } = contract.source;
-    database.run("INSERT INTO contract (text, json, collection) VALUES (?, ?, ?)", [text, json, collection]);
+    const { text, json = null, collection: only = null } = contract.source;
+    database.run("INSERT INTO contract (text, json, collection) VALUES (?, ?, ?)", [text, json, only]);
     database.run(`PRAGMA application_id = ${applicationId}`);
     database.run(`PRAGMA user_version = ${newestVersion}`);
     return true;

@@ -1,7 +1,7 @@
 // The plants table: commits batches.
 
 import {
-  type Contract,
+  type Collection,
   type Plant,
   type PlantColumns,
   sampleValues,
@@ -19,22 +19,22 @@ const probeText = "x".repeat(100);
 
 export class SqlitePlants {
   readonly #transactions: Transactions;
-  readonly #contract: Contract;
+  readonly #collection: Collection;
   readonly #onUnavailable: OnUnavailable;
   // Closing the database finalizes what `query` has prepared; another open statement would keep
   // SQLite from removing the WAL.
   readonly #insert;
   readonly #select;
 
-  constructor(transactions: Transactions, contract: Contract, onUnavailable: OnUnavailable) {
+  constructor(transactions: Transactions, collection: Collection, onUnavailable: OnUnavailable) {
     const { database } = transactions;
     this.#transactions = transactions;
-    this.#contract = contract;
-    const columns = contract.fields.map(({ column }) => `, ${column}`).join("");
+    this.#collection = collection;
+    const columns = collection.fields.map(({ column }) => `, ${column}`).join("");
     this.#onUnavailable = onUnavailable;
     this.#insert = database.query<never, [PlantId, bigint, number | null, ...ColumnValue[]]>(
       `INSERT INTO plants (id, created_at, creator${columns})
-       VALUES (?, ?, ?${", ?".repeat(contract.fields.length)}) ON CONFLICT (id) DO NOTHING`,
+       VALUES (?, ?, ?${", ?".repeat(collection.fields.length)}) ON CONFLICT (id) DO NOTHING`,
     );
     this.#select = database.query<PlantColumns, [PlantId]>(`SELECT id${columns} FROM plants WHERE id = ?`);
   }
@@ -56,7 +56,7 @@ export class SqlitePlants {
 
   /** Commits what a create writes, and leaves no plant behind. Throws SQLite's own error. */
   probe(): void {
-    const id = randomId(this.#contract.id);
+    const id = randomId(this.#collection.id);
     this.#transactions.run(() => {
       const outcome = this.#insertOne(
         { plant: { id, values: this.#probeValues() }, creator: null },
@@ -69,13 +69,13 @@ export class SqlitePlants {
 
   get(id: PlantId): Plant | undefined {
     const row = this.#select.get(id);
-    return row === null ? undefined : { id, values: toValues(this.#contract, row) };
+    return row === null ? undefined : { id, values: toValues(this.#collection, row) };
   }
 
   #probeValues() {
-    const values = sampleValues(this.#contract);
-    const { titleField } = this.#contract;
-    return titleField === undefined ? values : withValue(this.#contract, values, titleField, probeText);
+    const values = sampleValues(this.#collection);
+    const { titleField } = this.#collection;
+    return titleField === undefined ? values : withValue(this.#collection, values, titleField, probeText);
   }
 
   #insertOne({ plant, creator }: NewEntry, createdAt: bigint): Outcome {
@@ -83,11 +83,11 @@ export class SqlitePlants {
       plant.id,
       createdAt,
       creator,
-      ...toColumns(this.#contract, plant.values),
+      ...toColumns(this.#collection, plant.values),
     );
     if (Number(changes) === 1) return "created";
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
-    return compareWithStored(this.#contract, stored, plant);
+    return compareWithStored(this.#collection, stored, plant);
   }
 }

@@ -3,7 +3,7 @@
 // thread waits in Atomics.wait, and the main thread is told by Atomics.waitAsync. One batch is in
 // flight at a time: a second one gained nothing, as the next batch would be smaller.
 
-import { type Contract, countCodeUnits, type Field } from "../../contract/contract.ts";
+import { type Collection, countCodeUnits, type Field } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { FieldValue } from "../../contract/values/stored-types.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
@@ -63,7 +63,7 @@ const memoryBytes = textAt + textBytesMax;
 /** The memory of a batch, in which either thread reads what the other has written. */
 export class BatchMemory {
   readonly words: Int32Array<SharedArrayBuffer>;
-  readonly #contract: Contract;
+  readonly #collection: Collection;
   /** A text id follows the texts of the fields. */
   readonly #hasTextIds: boolean;
   readonly #textsPerPlant: number;
@@ -74,10 +74,10 @@ export class BatchMemory {
   readonly #outcomes: Uint8Array<SharedArrayBuffer>;
   readonly #bytes: Buffer<SharedArrayBuffer>;
 
-  constructor(contract: Contract, buffer: SharedArrayBuffer) {
-    this.#contract = contract;
-    this.#hasTextIds = contract.id.type.kind !== "integer";
-    this.#textsPerPlant = contract.fields.length + (this.#hasTextIds ? 1 : 0);
+  constructor(collection: Collection, buffer: SharedArrayBuffer) {
+    this.#collection = collection;
+    this.#hasTextIds = collection.id.type.kind !== "integer";
+    this.#textsPerPlant = collection.fields.length + (this.#hasTextIds ? 1 : 0);
     this.words = wordsOf(buffer);
     this.#createdAt = new Float64Array(buffer, createdAtAt, 1);
     this.#ids = new BigInt64Array(buffer, idsAt, plantsMax);
@@ -92,7 +92,7 @@ export class BatchMemory {
     if (batch.length > plantsMax || batch.length * this.#textsPerPlant > textsMax) return false;
     let codeUnits = 0;
     for (const { plant } of batch) {
-      codeUnits += countCodeUnits(this.#contract, plant.values);
+      codeUnits += countCodeUnits(this.#collection, plant.values);
       if (typeof plant.id === "string") codeUnits += plant.id.length;
     }
     return codeUnits * bytesPerCodeUnit <= textBytesMax;
@@ -103,7 +103,7 @@ export class BatchMemory {
    * 0.16 µs.
    */
   writeBatch(batch: readonly NewEntry[], createdAt: number): void {
-    const { fields } = this.#contract;
+    const { fields } = this.#collection;
     let text = "";
     for (let index = 0; index < batch.length; index++) {
       const { plant, creator } = batch[index] as NewEntry;
@@ -131,7 +131,7 @@ export class BatchMemory {
   }
 
   readBatch(): NewEntry[] {
-    const { fields } = this.#contract;
+    const { fields } = this.#collection;
     const text = this.#readText();
     const batch: NewEntry[] = [];
     for (let index = 0, at = 0; index < (this.words[word.plants] ?? 0); index++) {
@@ -225,8 +225,8 @@ export class BatchSender {
   #failure: Error | undefined;
 
   /** Called once, before the first batch. */
-  useContract(contract: Contract): void {
-    this.#memory = new BatchMemory(contract, this.buffer);
+  useContract(collection: Collection): void {
+    this.#memory = new BatchMemory(collection, this.buffer);
   }
 
   /** Whether a batch can be sent now: it fits into the memory, and no other one is in flight. */

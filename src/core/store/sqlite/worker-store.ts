@@ -1,7 +1,12 @@
 // The SQLite engine of a server: SqliteStore in a worker thread.
 
 import { closeSync, openSync } from "node:fs";
-import type { Contract, ContractSource } from "../../contract/contract.ts";
+import {
+  type Collection,
+  type Contract,
+  type ContractSource,
+  onlyCollection,
+} from "../../contract/contract.ts";
 import { isJsonText } from "../../contract/json/json-values.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
@@ -91,9 +96,13 @@ export class SqliteWorkerStore implements PlantStore {
     return this.#contract;
   }
 
+  get collection(): Collection {
+    return onlyCollection(this.contract);
+  }
+
   #useContract(contract: Contract): void {
     this.#contract = contract;
-    this.#batches.useContract(contract);
+    this.#batches.useContract(onlyCollection(contract));
   }
 
   async #startCheckpoints({ onFailed }: StoreEvents): Promise<void> {

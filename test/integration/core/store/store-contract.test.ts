@@ -17,7 +17,7 @@ for (const engine of engines)
     const resources = new AsyncDisposableStack();
     afterAll(() => resources.disposeAsync());
 
-    const parsed = ({ contract }: PlantStore, json: string) => parsePlantJson(contract, json) as Plant;
+    const parsed = ({ collection }: PlantStore, json: string) => parsePlantJson(collection, json) as Plant;
 
     /** A store of the original contract with one shelf. */
     async function newStore(): Promise<string> {
@@ -33,7 +33,7 @@ for (const engine of engines)
       for (const wanted of [undefined, original, undefined]) {
         await using store = await openedStore(database, undefined, wanted);
         expect(store.contract.source).toEqual(original);
-        expect(store.contract.words.many).toBe("shelves");
+        expect(store.collection.words.many).toBe("shelves");
       }
       expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
     });

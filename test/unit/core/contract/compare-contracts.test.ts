@@ -3,10 +3,9 @@
 import { expect, test } from "bun:test";
 import { plantStoreSource } from "../../../../src/core/contract/default-contract.ts";
 import { findRefusedChange } from "../../../../src/core/contract/description/compare-contracts.ts";
-import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
-import { shelfFields as own, shelves } from "../../../support/contracts.ts";
+import { shelfFields as own, readSingle, shelves } from "../../../support/contracts.ts";
 
-const original = await readContract(shelves(own));
+const original = await readSingle(shelves(own));
 
 test.each([
   ["no change", shelves(own)],
@@ -32,7 +31,7 @@ test.each([
   ["more values", shelves({ ...own, kind: { type: "string", enum: ["b", "c", "a"] } })],
   ["other descriptions", shelves({ ...own, name: { ...own.name, description: "A name.", examples: ["x"] } })],
 ])("%s: it can", async (_, wanted) => {
-  expect(findRefusedChange(original, await readContract(wanted))).toBeUndefined();
+  expect(findRefusedChange(original, await readSingle(wanted))).toBeUndefined();
 });
 
 test.each([
@@ -70,5 +69,5 @@ test.each([
   ],
   ["the Plant Store", plantStoreSource, "its collection is /shelves, and would be /plants"],
 ])("%s: it cannot", async (_, wanted, reason) => {
-  expect(findRefusedChange(original, await readContract(wanted))).toContain(reason);
+  expect(findRefusedChange(original, await readSingle(wanted))).toContain(reason);
 });

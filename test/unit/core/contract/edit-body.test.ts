@@ -1,9 +1,8 @@
 // Bodies of PUT and PATCH have schemas of their own; what they make must fit that of POST.
 
 import { expect, test } from "bun:test";
-import type { Contract } from "../../../../src/core/contract/contract.ts";
 import { findRefusedChange } from "../../../../src/core/contract/description/compare-contracts.ts";
-import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
+import { readSingle, type SingleContract } from "../../../support/contracts.ts";
 
 const name = { type: "string", maxLength: 9 };
 const tag = { type: "string" };
@@ -11,9 +10,9 @@ const response = { 200: { description: "It is stored." } };
 const bodyOf = (schema: object) => ({ content: { "application/json": { schema } } });
 
 /** Reads a description with these paths. */
-function readPaths(paths: object): Promise<Contract> {
+function readPaths(paths: object): Promise<SingleContract> {
   const info = { title: "A", version: "1" };
-  return readContract({ text: JSON.stringify({ openapi: "3.1.0", info, paths }) });
+  return readSingle({ text: JSON.stringify({ openapi: "3.1.0", info, paths }) });
 }
 
 async function noteOf(
@@ -88,7 +87,7 @@ test("parameters of a path are those of its operations", async () => {
     required: true,
     schema: { type: "string" },
   });
-  const contract = await readPaths({
+  const collection = await readPaths({
     "/a": {
       parameters: [parameter("tenant", "query"), parameter("Idempotency-Key", "header")],
       post: {
@@ -98,8 +97,8 @@ test("parameters of a path are those of its operations", async () => {
       trace: {},
     },
   });
-  expect(contract.requiresKey).toBeTrue();
-  expect(contract.notes).toEqual([
+  expect(collection.requiresKey).toBeTrue();
+  expect(collection.notes).toEqual([
     "TRACE /a is not served (at /paths/~1a/trace)",
     "the query parameter tenant of POST /a is not served (at /paths/~1a/parameters/0)",
   ]);

@@ -2,8 +2,7 @@
 // stand: each is served, checked or shown, or there is a note with its pointer.
 
 import { describe, expect, test } from "bun:test";
-import type { Contract } from "../../../../src/core/contract/contract.ts";
-import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
+import { readSingle, type SingleContract } from "../../../support/contracts.ts";
 import { jsonOf, objectOf } from "../../../support/descriptions.ts";
 
 type Json = Record<string, unknown>;
@@ -119,11 +118,16 @@ function describedWith(version: string) {
 }
 
 /** The contract of a description in which the object of a kind has a member. */
-async function withMember(kind: string, name: string, value: unknown, version = "3.2.0"): Promise<Contract> {
+async function withMember(
+  kind: string,
+  name: string,
+  value: unknown,
+  version = "3.2.0",
+): Promise<SingleContract> {
   const { document, objects } = describedWith(version);
   const object = objects[kind] as Json;
   object[name] ??= value;
-  return readContract({ text: JSON.stringify(document) });
+  return readSingle({ text: JSON.stringify(document) });
 }
 
 for (const [kind, { read, shown, noted }] of Object.entries(members))
@@ -150,7 +154,7 @@ for (const [kind, { read, shown, noted }] of Object.entries(members))
 
 test.each(["3.0.3", "3.1.0", "3.2.0"])("a plain description of %s has no note", async (version) => {
   const { document } = describedWith(version);
-  expect((await readContract({ text: JSON.stringify(document) })).notes).toEqual([]);
+  expect((await readSingle({ text: JSON.stringify(document) })).notes).toEqual([]);
 });
 
 test("the schema of an id in a path, if it is not that of the id, has a note", async () => {
@@ -161,7 +165,7 @@ test("the schema of an id in a path, if it is not that of the id, has a note", a
       get: { responses: { 200: { description: "ok", ...jsonOf({ type: "object" }) } } },
     };
     document.paths = { "/things": objects.pathItem, "/things/{id}": item };
-    return (await readContract({ text: JSON.stringify(document) })).notes;
+    return (await readSingle({ text: JSON.stringify(document) })).notes;
   };
   expect(await noteOf({ type: "integer", description: "The id." })).toEqual([]);
   expect(await noteOf({ type: "integer", minimum: 5 })).toEqual([

@@ -81,13 +81,13 @@ test("a long body is parsed like a short one, to the last word of its error", ()
 });
 
 test("a member that the contract does not allow is found behind one that is readOnly", async () => {
-  const contract = await contractWith(
+  const collection = await contractWith(
     { name: { type: "string" }, seen: { type: "string", readOnly: true } },
     ["name"],
     { additionalProperties: false },
   );
   for (const name of ["short", "x".repeat(5_000)]) {
-    const read = parsePlantJson(contract, JSON.stringify({ seen: "now", evil: 1, id: 1, name }));
+    const read = parsePlantJson(collection, JSON.stringify({ seen: "now", evil: 1, id: 1, name }));
     expect(read instanceof ApiError && read.message).toContain('it must have no member "evil"');
   }
 });

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { bearerAccess } from "../../../../src/core/contract/access.ts";
-import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
+import { readSingle } from "../../../support/contracts.ts";
 import { processorMs } from "../../../support/processes.ts";
 
 type Json = Record<string, unknown>;
@@ -32,7 +32,7 @@ function description(properties: Json, changes: Json = {}, required: readonly st
 }
 
 const read = (document: unknown, collection?: string) =>
-  readContract({ text: typeof document === "string" ? document : JSON.stringify(document), collection });
+  readSingle({ text: typeof document === "string" ? document : JSON.stringify(document), collection });
 
 const refusal = (document: unknown, collection?: string): Promise<string> =>
   read(document, collection).then(
@@ -44,7 +44,6 @@ const name = { name: { type: "string" } };
 
 test("words come from the title, the path and the names of schemas", async () => {
   expect((await read(description(name))).words).toEqual({
-    service: "Shop",
     one: "train trip",
     many: "train trips",
     body: "new train trip",
@@ -376,7 +375,7 @@ test("the id is that of the item's path, or id, and the server chooses one that 
     const schema = { type: "object", required, properties: { ...(id && { petId: id }), ...name } };
     const response = json({ type: "object", properties: returned });
     const post = { requestBody: json(schema), responses: { 201: { description: "ok", ...response } } };
-    const read = await readContract({
+    const read = await readSingle({
       text: JSON.stringify(
         description(name, { paths: { "/pets": { post }, "/pets/{petId}": {} }, ...changes }),
       ),

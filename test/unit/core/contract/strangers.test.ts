@@ -2,10 +2,10 @@
 // said.
 
 import { expect, test } from "bun:test";
-import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
 import { parseExactJson, toExactJson } from "../../../../src/core/contract/json/exact-json.ts";
 import { plantJson } from "../../../../src/core/contract/plant.ts";
 import { servedDocument } from "../../../../src/docs-page/served-document.ts";
+import { readSingle } from "../../../support/contracts.ts";
 import {
   accepts,
   jsonOf,
@@ -27,20 +27,20 @@ test.each<[what: string, field: object, value: (index: number) => string]>([
   ["JSON", {}, () => `[${"1,".repeat(9_000)}1]`],
 ])("a megabyte of %s is parsed in one pass", async (_, field, value) => {
   const names = Array.from({ length: 50 }, (_, index) => `f${index}`);
-  const contract = await readThings({ properties: Object.fromEntries(names.map((name) => [name, field])) });
+  const collection = await readThings({ properties: Object.fromEntries(names.map((name) => [name, field])) });
   const members = names.map((name, index) => `"${name}":${value(index)}`).join(",");
   const json = `{"id":1,${members},"x":"${"x".repeat(Math.max(0, 2 ** 20 - members.length - 20))}"}`;
-  expect(accepts(contract, json)).toBeTrue();
-  expect(processorMs(() => parsed(contract, json))).toBeLessThan(500);
+  expect(accepts(collection, json)).toBeTrue();
+  expect(processorMs(() => parsed(collection, json))).toBeLessThan(500);
 });
 
 test("properties called like keywords are properties, whose patterns take linear time", async () => {
   const pattern = { type: "string", pattern: "^(a+)+$" };
-  const contract = await withField({ type: "object", properties: { const: pattern, enum: pattern } });
+  const collection = await withField({ type: "object", properties: { const: pattern, enum: pattern } });
   for (const name of ["const", "enum"]) {
     const json = body(`"f":{"${name}":"${"a".repeat(60)}!"}`);
-    expect(processorMs(() => parsed(contract, json))).toBeLessThan(500);
-    expect(parsed(contract, json)).toContain(`"${name}" must be a string that matches ^(a+)+$`);
+    expect(processorMs(() => parsed(collection, json))).toBeLessThan(500);
+    expect(parsed(collection, json)).toContain(`"${name}" must be a string that matches ^(a+)+$`);
   }
 });
 
@@ -66,15 +66,15 @@ test("a discriminator chooses the schema of a body, whose properties are kept", 
   const cat = {
     allOf: [{ $ref: "#/components/schemas/Thing" }, objectOf({ claws: { type: "integer" } }, ["claws"])],
   };
-  const contract = await readThings({
+  const collection = await readThings({
     version: "3.0.3",
     body: { $ref: "#/components/schemas/Thing" },
     schemas: { Thing: thing, Cat: cat },
   });
-  const stored = parsed(contract, '{"id":1,"kind":"cat","claws":18}');
-  expect(plantJson(contract, stored as never)).toBe('{"id":1,"kind":"cat","claws":18}');
-  expect(parsed(contract, '{"id":1,"kind":"cat"}')).toContain('the member "claws"');
-  expect(parsed(contract, '{"id":1,"kind":"dog"}')).toContain('"kind" must be one of "cat"');
+  const stored = parsed(collection, '{"id":1,"kind":"cat","claws":18}');
+  expect(plantJson(collection, stored as never)).toBe('{"id":1,"kind":"cat","claws":18}');
+  expect(parsed(collection, '{"id":1,"kind":"cat"}')).toContain('the member "claws"');
+  expect(parsed(collection, '{"id":1,"kind":"dog"}')).toContain('"kind" must be one of "cat"');
 });
 
 test("a password that only clients send does not keep the list and the get from being served", async () => {
@@ -140,11 +140,11 @@ test.each<[what: string, described: Parameters<typeof readThings>[0]]>([
 test("an extension among the paths is no path", async () => {
   const document = thingsDocument({});
   const paths = { ...(document.paths as object), "x-note": { $ref: "nowhere" } };
-  expect((await readContract({ text: JSON.stringify({ ...document, paths }) })).path).toBe("/things");
+  expect((await readSingle({ text: JSON.stringify({ ...document, paths }) })).path).toBe("/things");
 });
 
 test("a recursive schema checks every level", async () => {
-  const contract = await readThings({
+  const collection = await readThings({
     body: { $ref: "#/components/schemas/Thing" },
     schemas: {
       Thing: objectOf(
@@ -156,8 +156,8 @@ test("a recursive schema checks every level", async () => {
       ),
     },
   });
-  expect(accepts(contract, '{"id":1,"children":[{"id":2,"children":[{"id":3}]}]}')).toBeTrue();
-  expect(parsed(contract, '{"id":1,"children":[{"id":2,"children":[{}]}]}')).toContain(
+  expect(accepts(collection, '{"id":1,"children":[{"id":2,"children":[{"id":3}]}]}')).toBeTrue();
+  expect(parsed(collection, '{"id":1,"children":[{"id":2,"children":[{}]}]}')).toContain(
     "/0/children/0 must be",
   );
 });
@@ -165,17 +165,17 @@ test("a recursive schema checks every level", async () => {
 test("numbers of a description keep their digits, where it is checked, filled in and served", async () => {
   const schema =
     '{"type":"integer","minimum":9007199254740993,"maximum":9223372036854775807,"default":9007199254740993,"example":9007199254740993}';
-  const contract = await withField(parseExactJson(schema));
+  const collection = await withField(parseExactJson(schema));
   const contractWithDefault = await readThings({
     properties: { f: parseExactJson(schema) },
     required: ["f"],
   });
   expect(contractWithDefault.fields[0]?.fill).toBe(9007199254740993n);
   expect([
-    accepts(contract, body('"f":9007199254740993')),
-    accepts(contract, body('"f":9007199254740992')),
+    accepts(collection, body('"f":9007199254740993')),
+    accepts(collection, body('"f":9007199254740992')),
   ]).toEqual([true, false]);
-  const served = toExactJson(servedDocument(contract, []));
+  const served = toExactJson(servedDocument(collection, []));
   expect(served).toContain('"maximum":9223372036854775807');
   expect(served).toContain('"example":9007199254740993');
   const constant = await withField(parseExactJson('{"const":9007199254740993}'));
@@ -195,8 +195,8 @@ test.each([
   [{ type: ["string", "null"], const: "a" }, false],
   [{ type: ["string", "null"], enum: ["a", null] }, true],
 ])("null of %j is accepted: %p", async (schema, isAccepted) => {
-  const contract = await withField(schema);
-  expect([accepts(contract, body('"f":"a"')), accepts(contract, body('"f":null'))]).toEqual([
+  const collection = await withField(schema);
+  expect([accepts(collection, body('"f":"a"')), accepts(collection, body('"f":null'))]).toEqual([
     true,
     isAccepted,
   ]);
@@ -208,46 +208,46 @@ test.each<[what: string, schema: object, version: string]>([
   ["nullable beside allOf", { nullable: true, allOf: [{ $ref: "#/components/schemas/Text" }] }, "3.0.3"],
   ["nullable", { nullable: true, type: "string", maxLength: 9 }, "3.0.3"],
 ])("a text or null by %s is a text that may be null", async (_, schema, version) => {
-  const contract = await readThings({
+  const collection = await readThings({
     properties: { f: schema },
     required: ["f"],
     version,
     schemas: { Text: { type: "string", maxLength: 9 } },
   });
-  const [field] = contract.fields;
-  expect([field?.type.kind, field?.type.input, contract.titleField?.name]).toEqual([
+  const [field] = collection.fields;
+  expect([field?.type.kind, field?.type.input, collection.titleField?.name]).toEqual([
     "text or null",
     "text",
     "f",
   ]);
-  expect(parsed(contract, '{"id":1,"f":"\\u00e9"}')).toEqual(parsed(contract, '{"id":1,"f":"é"}'));
-  expect(parsed(contract, '{"id":1,"f":null}')).toEqual({ id: 1n, values: [null] });
-  expect(accepts(contract, '{"id":1,"f":"0123456789"}')).toBeFalse();
+  expect(parsed(collection, '{"id":1,"f":"\\u00e9"}')).toEqual(parsed(collection, '{"id":1,"f":"é"}'));
+  expect(parsed(collection, '{"id":1,"f":null}')).toEqual({ id: 1n, values: [null] });
+  expect(accepts(collection, '{"id":1,"f":"0123456789"}')).toBeFalse();
 });
 
 test("numbers and dates that may be null are numbers and dates", async () => {
-  const contract = await readThings({
+  const collection = await readThings({
     properties: {
       n: { anyOf: [{ type: "integer", minimum: 1 }, { type: "null" }] },
       price: { anyOf: [{ type: "number", multipleOf: 0.01 }, { type: "null" }] },
       due: { anyOf: [{ type: "string", format: "date" }, { type: "null" }] },
     },
   });
-  expect(contract.fields.map(({ type }) => [type.kind, type.input])).toEqual([
+  expect(collection.fields.map(({ type }) => [type.kind, type.input])).toEqual([
     ["integer or null", "number"],
     ["decimal 2 or null", "number"],
     ["text or null", "text"],
   ]);
-  expect(parsed(contract, '{"id":1,"n":5,"price":19.9,"due":"2026-11-28"}')).toEqual({
+  expect(parsed(collection, '{"id":1,"n":5,"price":19.9,"due":"2026-11-28"}')).toEqual({
     id: 1n,
     values: [5n, "19.90", "2026-11-28"],
   });
   for (const wrong of ['"n":0', '"price":1.999', '"due":"2026-13-01"'])
-    expect(accepts(contract, `{"id":1,${wrong}}`)).toBeFalse();
+    expect(accepts(collection, `{"id":1,${wrong}}`)).toBeFalse();
 });
 
 test("formats of integers count at every level", async () => {
-  const contract = await withField({
+  const collection = await withField({
     type: "array",
     items: {
       type: "object",
@@ -265,8 +265,8 @@ test("formats of integers count at every level", async () => {
     '{"u":-5}',
     '{"u":256}',
   ])
-    expect([item, accepts(contract, body(`"f":[${item}]`))]).toEqual([item, false]);
-  expect(accepts(contract, body('"f":[{"id":2147483647,"big":9223372036854775807,"u":255}]'))).toBeTrue();
+    expect([item, accepts(collection, body(`"f":[${item}]`))]).toEqual([item, false]);
+  expect(accepts(collection, body('"f":[{"id":2147483647,"big":9223372036854775807,"u":255}]'))).toBeTrue();
   const unsigned = await withField({ type: "integer", format: "uint64" });
   expect(accepts(unsigned, body('"f":18446744073709551615'))).toBeTrue();
   expect(accepts(unsigned, body('"f":-1'))).toBeFalse();
@@ -341,23 +341,23 @@ paths:
                 price: { type: number, maximum: 0.10000000000000000001 }
       responses: { 204: { description: Stored. } }
 `;
-  const contract = await readContract({ text: yaml });
-  expect(contract.id.schema.maximum).toBe(9007199254740993n);
+  const collection = await readSingle({ text: yaml });
+  expect(collection.id.schema.maximum).toBe(9007199254740993n);
   expect([
-    accepts(contract, '{"id":9007199254740993}'),
-    accepts(contract, '{"id":9007199254740994}'),
+    accepts(collection, '{"id":9007199254740993}'),
+    accepts(collection, '{"id":9007199254740994}'),
   ]).toEqual([true, false]);
-  expect(accepts(contract, '{"id":1,"price":0.1000000000000000001}')).toBeFalse();
+  expect(accepts(collection, '{"id":1,"price":0.1000000000000000001}')).toBeFalse();
   const failure = (changed: string) =>
-    readContract({ text: changed }).then(String, (error: Error) => error.message);
+    readSingle({ text: changed }).then(String, (error: Error) => error.message);
   expect(await failure(yaml.replace("    post:", "    post:\n   x:"))).toMatch(
     /neither JSON nor YAML: .* at line 5/,
   );
   expect(await failure(yaml.replace("/things:", "/things:\n    post: {}"))).toMatch(/unique at line 6/);
-  expect((await readContract({ text: yaml.replace("3.1.0", "3.1") })).path).toBe("/things");
+  expect((await readSingle({ text: yaml.replace("3.1.0", "3.1") })).path).toBe("/things");
   // A store keeps it in JSON, so that it need not be read again.
-  expect((await readContract({ text: "openapi: 3.1.0", json: contract.source.json })).id.schema).toEqual(
-    contract.id.schema,
+  expect((await readSingle({ text: "openapi: 3.1.0", json: collection.source.json })).id.schema).toEqual(
+    collection.id.schema,
   );
 });
 
@@ -365,16 +365,16 @@ test.each([
   ["/things/", "/things/{id}", "/things/{id}"],
   ["/things/", "/things/{thingId}/", "/things/{id}/"],
   ["/things", "/things/{id}/", "/things/{id}/"],
-])("the collection %s has the resource %s", async (collection, item, wanted) => {
+])("the collection %s has the resource %s", async (path, item, wanted) => {
   const { paths, ...document } = thingsDocument({
     item: { get: { responses: { 200: jsonOf({ type: "object" }) } } },
   });
   const { "/things": own, "/things/{id}": one } = paths as Record<string, object>;
-  const contract = await readContract({
-    text: JSON.stringify({ ...document, paths: { [collection]: own, [item]: one } }),
+  const collection = await readSingle({
+    text: JSON.stringify({ ...document, paths: { [path]: own, [item]: one } }),
   });
-  expect([contract.path, contract.itemPath, contract.operations.get?.path]).toEqual([
-    collection,
+  expect([collection.path, collection.itemPath, collection.operations.get?.path]).toEqual([
+    path,
     wanted,
     wanted,
   ]);
@@ -411,20 +411,20 @@ test.each([["size"], ["per_page"], ["page_size"], ["pageSize"], ["itemsPerPage"]
 );
 
 test("the parts of allOf all hold, also where one closes the object", async () => {
-  const contract = await withField({
+  const collection = await withField({
     allOf: [
       { type: "object", properties: { a: text }, additionalProperties: { type: "integer" } },
       { properties: { b: text }, patternProperties: { "^c": { type: "boolean" } } },
     ],
   });
-  expect(accepts(contract, body('"f":{"a":"x","d":1}'))).toBeTrue();
+  expect(accepts(collection, body('"f":{"a":"x","d":1}'))).toBeTrue();
   // "b" is an additional property of the first part.
-  expect(accepts(contract, body('"f":{"a":"x","b":"y"}'))).toBeFalse();
-  expect(accepts(contract, body('"f":{"cc":1}'))).toBeFalse();
+  expect(accepts(collection, body('"f":{"a":"x","b":"y"}'))).toBeFalse();
+  expect(accepts(collection, body('"f":{"cc":1}'))).toBeFalse();
 });
 
 test("a body may differ from the response and from those of PUT and PATCH", async () => {
-  const contract = await readThings({
+  const collection = await readThings({
     body: objectOf(
       { id: { type: "integer" }, n: { type: "integer", format: "int64" }, owner: { type: "integer" } },
       ["id"],
@@ -438,13 +438,15 @@ test("a body may differ from the response and from those of PUT and PATCH", asyn
       get: { responses: { 200: jsonOf(objectOf({ owner: { type: "object" } }, ["owner"])) } },
     },
   });
-  expect(contract.operations.change).toBeDefined();
-  expect(contract.operations.create.response?.fields).toEqual([false, false]);
-  expect(contract.operations.get).toBeUndefined();
-  expect(contract.notes.join("\n")).toContain(
+  expect(collection.operations.change).toBeDefined();
+  expect(collection.operations.create.response?.fields).toEqual([false, false]);
+  expect(collection.operations.get).toBeUndefined();
+  expect(collection.notes.join("\n")).toContain(
     '"owner" is left out of responses, as it has another type there',
   );
-  expect(contract.notes.join("\n")).toContain('its response has another type for "owner", which it requires');
+  expect(collection.notes.join("\n")).toContain(
+    'its response has another type for "owner", which it requires',
+  );
 });
 
 test.each([
@@ -461,8 +463,8 @@ test("of several POSTs the one with a path of one resource is the collection", a
     item: { get: { responses: { 200: jsonOf({ type: "object" }) } } },
   });
   const { post } = (paths as Record<string, { post: object }>)["/things"] as { post: object };
-  const contract = await readContract({
+  const collection = await readSingle({
     text: JSON.stringify({ ...document, paths: { "/search": { post }, ...(paths as object) } }),
   });
-  expect([contract.path, contract.others]).toEqual(["/things", [{ method: "POST", path: "/search" }]]);
+  expect([collection.path, collection.others]).toEqual(["/things", [{ method: "POST", path: "/search" }]]);
 });

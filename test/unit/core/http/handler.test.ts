@@ -38,6 +38,7 @@ function handlerWith(
     [createOperation(plantStore)],
     createHandler({
       contract: plantStore,
+      collection: plantStore,
       newId: () => 1n,
       operations: [createOperation(plantStore)],
       storeOf: undefined,

@@ -6,7 +6,7 @@ import type { NewEntry, Outcome } from "../../../../src/core/store/plant-store.t
 import { plantStore } from "../../../support/contracts.ts";
 
 export class ManualEngine {
-  readonly contract = plantStore;
+  readonly collection = plantStore;
   /** The message with which probes fail; undefined if they succeed. */
   failure: string | undefined;
   readonly #ends: PromiseWithResolvers<Outcome[]>[] = [];

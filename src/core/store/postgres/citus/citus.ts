@@ -1,7 +1,7 @@
 // A Citus cluster, as a server uses it: reads the shard map, and keeps a queue and connections for
 // each node that has plants. Everything but creates goes to the coordinator.
 
-import type { Contract } from "../../../contract/contract.ts";
+import type { Collection } from "../../../contract/contract.ts";
 import type { Emit } from "../../../observability/server-event.ts";
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../../group-commit.ts";
 import type { OnUnavailable } from "../../plant-store.ts";
@@ -20,7 +20,7 @@ const readMapMs = 5_000;
 interface Coordinator {
   readonly url: PostgresUrl;
   readonly primary: Primary;
-  readonly contract: Contract;
+  readonly collection: Collection;
   readonly onUnavailable: OnUnavailable;
 }
 
@@ -31,7 +31,7 @@ export async function openNodeQueues(
   context: QueueContext,
 ): Promise<CreateQueue | undefined> {
   // The hash of a text is PostgreSQL's own; batches of texts go by way of the coordinator.
-  const hasInt64Ids = coordinator.contract.id.type.kind === "integer";
+  const hasInt64Ids = coordinator.collection.id.type.kind === "integer";
   if (!coordinator.url.usesCitusNodes || !hasInt64Ids) return undefined;
   const map = await coordinator.primary.withRetry(ShardMap.read);
   if (map === undefined) return undefined;
@@ -83,12 +83,12 @@ class CitusQueues extends NodeQueues {
   }
 
   #open(name: string, map: ShardMap): CitusNode {
-    const { url, primary, contract, onUnavailable } = this.#coordinator;
+    const { url, primary, collection, onUnavailable } = this.#coordinator;
     const { host, port } = map.nodes.get(name) as Shard;
     return new CitusNode({
       url: { ...url, hosts: url.hosts.slice(0, 1).map((first) => ({ ...first, host, port })) },
       coordinator: primary,
-      contract,
+      collection,
       onUnavailable: (reason) => onUnavailable(`${name}: ${reason}`),
       onOutdated: () => this.#refresh(),
     });

@@ -13,7 +13,7 @@ import {
 import type { PlantStore } from "../../plant-store.ts";
 
 /** The plants of one node, which responds at once while it is down: its queue is never full. */
-export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable" | "contract"> {
+export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable" | "collection"> {
   readonly isUp: boolean;
   /** Called when no more batches come. */
   close(): Promise<void>;

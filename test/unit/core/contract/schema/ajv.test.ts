@@ -113,7 +113,7 @@ test("it accepts what ajv accepts", async () => {
 
 test("a field accepts what ajv accepts, whatever its type makes of it", async () => {
   await holdAgainstAjv(300, async (whole) => {
-    const contract = await readThings({ properties: { f: whole }, more: { $defs } });
-    return (each) => accepts(contract, JSON.stringify({ id: 1, f: each }));
+    const collection = await readThings({ properties: { f: whole }, more: { $defs } });
+    return (each) => accepts(collection, JSON.stringify({ id: 1, f: each }));
   });
 });

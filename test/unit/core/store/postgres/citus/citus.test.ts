@@ -26,7 +26,7 @@ test("a refresh of the shard map that fails is reported, a bug with its stack, a
     {
       url: { ...parsePostgresUrl("//plantstore@127.0.0.1/plants"), usesCitusNodes: true },
       primary,
-      contract: plantStore,
+      collection: plantStore,
       onUnavailable: () => expect.unreachable(),
     },
     { queuePlantsMax: 10, batchPlantsMax: 10 },
