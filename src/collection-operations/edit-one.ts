@@ -40,7 +40,7 @@ export function editOne(
   { collection, id, headers, caller, resolveCreator, store }: EditCall,
   decide: (plant: Plant | undefined, stored: StoredOne | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
-  return store.change(async (access) => {
+  return store.change(id, async (access) => {
     const run = new EditRun(access, clientEditor(caller));
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const stored = await readOne(collection, access, id);

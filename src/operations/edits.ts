@@ -4,8 +4,13 @@ import { type Collection, type Plant, valuesEqual } from "../core/contract/contr
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { int64Max } from "../core/contract/values/int64.ts";
-import { type Creation, type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
-import type { PlantStore } from "../core/store/plant-store.ts";
+import {
+  type Creation,
+  type EditOutcome,
+  editsMax,
+  type PlantEdit,
+  type RunPart,
+} from "../core/store/plant-edit.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { findPlants } from "./stored-plants.ts";
 
@@ -36,12 +41,17 @@ const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
  */
 const pauseMsMax = 50;
 
+/** Makes edits of one run. */
+interface EditStore {
+  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]>;
+}
+
 /** Edits that the history shows, and undoes, together. */
 export class EditRun {
   readonly id = newRunId();
   /** How many edits were made. */
   readonly made = { updated: 0, deleted: 0, restored: 0 };
-  readonly #store: Pick<PlantStore, "edit">;
+  readonly #store: EditStore;
   readonly #editor: string;
   readonly #pause: ((ms: number) => Promise<void>) | undefined;
   /** How long the transaction before took. */
@@ -49,7 +59,7 @@ export class EditRun {
   #next = 0;
 
   /** @param pause leaves the lock of a file to other processes for as long as it was held. */
-  constructor(store: Pick<PlantStore, "edit">, editor: Editor, pause?: (ms: number) => Promise<void>) {
+  constructor(store: EditStore, editor: Editor, pause?: (ms: number) => Promise<void>) {
     this.#store = store;
     this.#editor = JSON.stringify(editor);
     this.#pause = pause;

@@ -57,7 +57,7 @@ export class MemoryStore implements PlantStore {
     return this.#current.plants.create(batch, createdAt);
   }
 
-  async edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
+  async edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
     return this.#current.transactions.change(() => editWork(this.collection, edits, run));
   }
 

@@ -1,18 +1,25 @@
 // The store for operations other than the create: callers take turns, and lists delay nobody.
 
 import type { PlantId } from "../contract/plant-id.ts";
+import { GroupEdit } from "./group-edit.ts";
 import { GroupRead, type PlantRow } from "./group-read.ts";
+import type { EditOutcome, PlantEdit, RunPart } from "./plant-edit.ts";
 import type { PlantStore } from "./plant-store.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import { Turns } from "./turns.ts";
 
-export interface OperationStore extends Pick<PlantStore, "edit"> {
+export interface OperationStore {
+  /** Makes edits, in a transaction with those of others. */
+  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]>;
   /** Reads one plant, in a group with others and without waiting for lists. */
   get(id: PlantId): Promise<PlantRow | undefined>;
   /** Reads lists. Never delays creates. */
   readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
-  /** Runs work that reads single plants, without waiting for lists, and then edits them. */
-  change<Result>(work: (access: ChangeAccess) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs work that reads a plant, without waiting for lists, and then edits it. Other changes of
+   * this plant by `change` wait for it; those of other plants share its transaction.
+   */
+  change<Result>(id: PlantId, work: (access: ChangeAccess) => Promise<Result>): Promise<Result>;
 }
 
 type ChangeAccess = Pick<OperationStore, "get" | "edit">;
@@ -32,21 +39,34 @@ export async function openOperationStore(
   resources: AsyncDisposableStack,
 ): Promise<(callerKey: string) => OperationStore> {
   const sql = resources.use(await store.openSql());
-  const [reads, edits] = [new Turns(turnMsMax), new Turns(turnMsMax)];
+  const reads = new Turns(turnMsMax);
   const gets = new GroupRead(single, store.collection, turnMsMax);
-  return (caller) => ({
-    get: (id) => gets.get(caller, id),
-    read: {
-      dialect: sql.dialect,
-      inTime: sql.inTime,
-      query: (...query: Parameters<SqlConnection["query"]>) =>
-        reads.run(caller, () => sql.query(...query)) as Promise<never[]>,
-    },
-    // One edit at a time: on SQLite the batches of creates wait for edits that are queued.
-    edit: (some, run) => edits.run(caller, () => store.edit(some, run)),
-    change: (work) =>
-      edits.run(caller, () =>
-        work({ get: (id) => gets.get(caller, id), edit: (some, run) => store.edit(some, run) }),
-      ),
-  });
+  const edits = new GroupEdit(store, turnMsMax);
+  /** The changes of each plant that is being changed. */
+  const changes = new Map<PlantId, { readonly turns: Turns; count: number }>();
+  return (caller) => {
+    const access: ChangeAccess = {
+      get: (id) => gets.get(caller, id),
+      edit: (some, run) => edits.edit(caller, some, run),
+    };
+    return {
+      ...access,
+      read: {
+        dialect: sql.dialect,
+        inTime: sql.inTime,
+        query: (...query: Parameters<SqlConnection["query"]>) =>
+          reads.run(caller, () => sql.query(...query)) as Promise<never[]>,
+      },
+      change(id, work) {
+        const own = changes.get(id) ?? { turns: new Turns(turnMsMax), count: 0 };
+        changes.set(id, own);
+        own.count++;
+        return own.turns
+          .run(caller, () => work(access))
+          .finally(() => {
+            if (--own.count === 0) changes.delete(id);
+          });
+      },
+    };
+  };
 }

@@ -69,12 +69,13 @@ type EditedRow = PlantColumns & {
  * Makes edits and records them, in the caller's transaction. See PlantStore.edit. On Citus every
  * edit of a plant is for one shard, and `edits` stays on the coordinator.
  *
+ * @param runs the run of all edits, or that of each.
  * @param collation follows the name of a text column, so that texts are compared by their bytes.
  */
 export function* editWork(
   collection: Collection,
   edits: readonly PlantEdit[],
-  { run, editor, first }: RunPart,
+  runs: RunPart | readonly RunPart[],
   collation = "",
 ): SqlWork<EditOutcome[]> {
   const editedAt = Date.now();
@@ -89,13 +90,15 @@ export function* editWork(
   for (const [index, { id, expected, replacement }] of edits.entries()) {
     const row = edited[index];
     if (row === undefined) continue;
+    const { run, editor, first } =
+      "run" in runs ? { ...runs, first: runs.first + index } : (runs[index] as RunPart);
     const before = expected === "any" ? toValues(collection, row) : expected;
     const texts = [editor, recordedPlant(collection, id, before), recordedPlant(collection, id, replacement)];
     const { created_at, creator } = row;
     yield {
       sql: `INSERT INTO edits (run, seq, plant_id, edited_at, editor, before, after, created_at, creator)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      parameters: [run, first + index, id, editedAt, ...texts, created_at, creator],
+      parameters: [run, first, id, editedAt, ...texts, created_at, creator],
     };
   }
   return edits.map((_, index) => (edited[index] === undefined ? "changed" : "done"));

@@ -79,8 +79,10 @@ export interface PlantStore extends AsyncDisposable {
    * Edits at most editsMax plants, between two batches, and records each edit that it makes: all in
    * one transaction. The outcomes are in the order of the edits. Rejects with an OperatorError if
    * the store cannot be changed now; if the connection is lost, the edits may have been made.
+   *
+   * @param run that of all edits, or that of each.
    */
-  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]>;
+  edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]>;
 
   /**
    * The size of the store on disk with its indexes and WAL, without counting plants. Rejects with

@@ -188,6 +188,31 @@ for (const engine of engines)
       expect(address.city).toBe(name.replace("name", "city"));
     });
 
+    test("are counted up by many clients at once, as often as a change succeeded", async () => {
+      const ids = await Promise.all(
+        Array.from({ length: 10 }, async () => (await add({ name: "Ada", level: 0 })).id),
+      );
+      const counts = Array.from({ length: 64 }, async (_, index) => {
+        let successes = 0;
+        for (let time = 0; time < 5; time++) {
+          const at = `/members/${ids[(index + time) % ids.length]}`;
+          const got = await request("GET", at);
+          const level = (got.json as { level: number }).level + 1;
+          const condition = { "If-Match": got.headers.get("etag") ?? "" };
+          const { status } = await request("PATCH", at, { level }, condition);
+          expect([200, 412]).toContain(status);
+          if (status === 200) successes++;
+        }
+        return successes;
+      });
+      const successes = (await Promise.all(counts)).reduce((sum, one) => sum + one, 0);
+      const levels = await Promise.all(
+        ids.map(async (id) => ((await request("GET", `/members/${id}`)).json as { level: number }).level),
+      );
+      expect(levels.reduce((sum, one) => sum + one, 0)).toBe(successes);
+      expect(successes).toBeGreaterThanOrEqual(10);
+    });
+
     test("that are no UUIDs are refused", async () => {
       for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
         const body = method === "PUT" || method === "PATCH" ? { name: "Ada" } : undefined;

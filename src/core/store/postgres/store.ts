@@ -74,7 +74,7 @@ export class PostgresStore implements ServerStore {
     return createPlants(this.#primary, this.collection, batch, createdAt, this.#onUnavailable);
   }
 
-  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
+  edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
     const edit = (connection: Queries) =>
       runWork(connection, editWork(this.collection, edits, run, ' COLLATE "C"'));
     // Not repeated after a lost connection, as the edits may have been made.

@@ -78,10 +78,8 @@ export class SqliteStore implements PlantStore {
     return this.#checkingDisk(() => this.#plants.create(batch, createdAt));
   }
 
-  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
-    return this.#withIntactFiles(() =>
-      this.#transactions.change(() => editWork(this.collection, edits, run)),
-    );
+  edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
+    return this.#withIntactFiles(() => this.#transactions.change(() => editWork(this.collection, edits, run)));
   }
 
   assertWritable(): Promise<void> {

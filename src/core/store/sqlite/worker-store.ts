@@ -129,7 +129,7 @@ export class SqliteWorkerStore implements PlantStore {
     }
   }
 
-  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]> {
+  edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
     return this.#commitThread.served.store.edit(edits, run);
   }
 
