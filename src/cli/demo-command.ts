@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import { onlyCollection } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { toEntries } from "../core/store/plant-store.ts";
 import { withSettings } from "./config/command-options.ts";
@@ -40,8 +41,9 @@ export function demoCommand(): Command {
       database,
       "create",
       async (store) => {
-        await store.create(toEntries(store.collection.examples));
-        return store.collection;
+        const collection = onlyCollection(store.contract);
+        await store.create(toEntries(collection, collection.examples));
+        return collection;
       },
       { contract },
     );

@@ -3,7 +3,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { tokenField } from "../core/contract/access.ts";
-import { type Collection, type Plant, type Values, valueEquals } from "../core/contract/contract.ts";
+import {
+  type Collection,
+  onlyCollection,
+  type Plant,
+  type Values,
+  valueEquals,
+} from "../core/contract/contract.ts";
 import { bodyJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
@@ -50,7 +56,7 @@ export function demoEdit({ fields, examples, groupField }: Collection): PlantEdi
 export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_000): AsyncDisposable {
   const stop = new AbortController();
   const { signal } = stop;
-  const { collection } = store;
+  const collection = onlyCollection(store.contract);
   const { examples } = collection;
   let sent = 0;
 
@@ -109,7 +115,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
         post(tokens[sent % tokens.length] ?? "", nextBody()),
       );
       await Promise.all(posts);
-      if (second === editSecond && edit !== undefined) await commandRun(store).edit([edit]);
+      if (second === editSecond && edit !== undefined) await commandRun(store).edit(collection, [edit]);
       if (second === errorsSecond) await sendErrors(tokens[0] ?? "");
       await sleep(secondMs, undefined, { signal });
     }

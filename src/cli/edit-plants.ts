@@ -1,6 +1,12 @@
 // Changes and deletes plants for the commands, as one run of the history.
 
-import { type Collection, type Plant, type Values, valuesEqual } from "../core/contract/contract.ts";
+import {
+  type Collection,
+  onlyCollection,
+  type Plant,
+  type Values,
+  valuesEqual,
+} from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
@@ -25,7 +31,7 @@ export async function replacePlants(
   replacer: (collection: Collection) => (stored: Plant) => Values | undefined,
 ): Promise<void> {
   await withStore(database, "writable", async (store) => {
-    const { collection } = store;
+    const collection = onlyCollection(store.contract);
     const ids = [...new Set(texts.map((text) => parseId(collection, text)))];
     const replace = replacer(collection);
     const run = commandRun(store);
@@ -44,7 +50,7 @@ export async function replacePlants(
         const isEqual = replacement !== undefined && valuesEqual(collection, expected.values, replacement);
         return isEqual ? [] : [{ id, expected: expected.values, replacement }];
       });
-      const outcomes = await run.edit(edits);
+      const outcomes = await run.edit(collection, edits);
       for (const [index, { id, expected, replacement }] of edits.entries()) {
         if (outcomes[index] === "done")
           printError(

@@ -1,7 +1,7 @@
 // plantstore export: prints plants as NDJSON or CSV, all of them or a selection.
 
 import { Command } from "commander";
-import type { Collection } from "../core/contract/contract.ts";
+import { type Collection, onlyCollection } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { exportText } from "../operations/export.ts";
@@ -43,7 +43,7 @@ async function exportPlants(
   { format = "ndjson", sinceId, withCreation, quiet }: Config<(typeof settingNames)[number]>,
   args: readonly string[],
 ): Promise<void> {
-  const { collection } = store;
+  const collection = onlyCollection(store.contract);
   const group = groupOf(collection, args);
   await using sql = await store.openSql();
   const since = sinceId === undefined ? undefined : parseId(collection, sinceId);

@@ -1,13 +1,13 @@
 // The operations of a module of the operator, which --extend names.
 
 import { resolve } from "node:path";
-import type { Collection } from "../core/contract/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { pathShape } from "../core/http/unserved-operations.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
 /** Makes the operations for the contract that is served. Throws an OperatorError. */
-export type Extension = (collection: Collection) => readonly Operation[];
+export type Extension = (contract: Contract) => readonly Operation[];
 
 /**
  * Loads a module whose default export is a list of operations, or a function that makes it from the
@@ -22,8 +22,8 @@ export async function loadExtension(file: string | undefined): Promise<Extension
     setup: (build) => void build.module("plantstore", () => ({ exports: { ...library }, loader: "object" })),
   });
   const exported = await importDefault(file);
-  return (collection) => {
-    const operations = typeof exported === "function" ? made(file, () => exported(collection)) : exported;
+  return (contract) => {
+    const operations = typeof exported === "function" ? made(file, () => exported(contract)) : exported;
     if (!Array.isArray(operations) || !operations.every(isOperation))
       throw new OperatorError(
         `--extend ${file}: its default export is no list of operations; export default [defineOperation({ … })]`,
@@ -64,12 +64,14 @@ function isOperation(value: unknown): value is Operation {
 }
 
 /** Throws an OperatorError if two operations have one method and path, or one name. */
-export function assertDistinct(collection: Collection, operations: readonly Operation[]): void {
-  const { operationId, path } = collection.operations.create;
-  const seen = new Map([
-    [`POST ${pathShape(path)}`, operationId],
-    [operationId, operationId],
-  ]);
+export function assertDistinct({ collections }: Contract, operations: readonly Operation[]): void {
+  const creates = collections.map(({ operations: { create } }) => create);
+  const seen = new Map(
+    creates.flatMap(({ path, operationId }) => [
+      [`POST ${pathShape(path)}`, operationId],
+      [operationId, operationId],
+    ]),
+  );
   for (const operation of operations) {
     const route = `${operation.method} ${operation.path}`;
     for (const key of [`${operation.method} ${pathShape(operation.path)}`, operation.operationId]) {

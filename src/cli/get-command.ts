@@ -1,6 +1,7 @@
 // plantstore get ID: prints one plant as JSON.
 
 import { Command } from "commander";
+import { onlyCollection } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withCreationJson } from "../operations/export.ts";
@@ -20,12 +21,13 @@ export function getCommand(): Command {
     ["database", "withCreation"],
     async ({ database, withCreation }, text: string) => {
       await withStore(database, "existing", async (store) => {
-        const id = parseId(store.collection, text);
+        const collection = onlyCollection(store.contract);
+        const id = parseId(collection, text);
         await using sql = await store.openSql();
-        const plant = (await findPlants(store.collection, sql, [id])).get(id);
-        if (plant === undefined) throw new OperatorError(noSuchPlant(store.collection, id));
+        const plant = (await findPlants(collection, sql, [id])).get(id);
+        if (plant === undefined) throw new OperatorError(noSuchPlant(collection, id));
         await printStoredLines([
-          withCreation ? withCreationJson(store.collection, plant) : plantJson(store.collection, plant),
+          withCreation ? withCreationJson(collection, plant) : plantJson(collection, plant),
         ]);
       });
     },

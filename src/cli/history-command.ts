@@ -1,7 +1,7 @@
 // plantstore history: lists the edits of plants, and undoes those of a run.
 
 import { Command } from "commander";
-import type { Collection, Plant } from "../core/contract/contract.ts";
+import { type Collection, type Contract, onlyCollection, type Plant } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
@@ -53,21 +53,22 @@ async function printHistory(
   text: string | undefined,
 ): Promise<void> {
   await withStore(database, "existing", async (store) => {
-    const id = text === undefined ? undefined : parseId(store.collection, text);
+    const id = text === undefined ? undefined : parseId(onlyCollection(store.contract), text);
     await using read = await store.openSql();
-    await printStored(historyLines(store.collection, read, { id, since }, json));
+    await printStored(historyLines(store.contract, read, { id, since }, json));
   });
 }
 
 async function* historyLines(
-  collection: Collection,
+  contract: Contract,
   sql: SqlConnection,
   filter: HistoryFilter,
   isJson: boolean,
 ): AsyncGenerator<string> {
+  const collection = onlyCollection(contract);
   let after: HistoryCursor | undefined;
   do {
-    const { entries, next } = await listEdits(collection, sql, { ...filter, after });
+    const { entries, next } = await listEdits(contract, sql, { ...filter, after });
     const header =
       after === undefined && !isJson
         ? [["WHEN", "RUN", collection.words.one.toUpperCase(), "WHO", "WHAT"]]
@@ -112,11 +113,11 @@ function entryJson(
 
 async function undo(database: string, run: string, text: string | undefined): Promise<void> {
   await withStore(database, "writable", async (store) => {
-    const { collection } = store;
+    const collection = onlyCollection(store.contract);
     const id = text === undefined ? undefined : parseId(collection, text);
     await using read = await store.openSql();
     const undo = commandRun(store);
-    const { found, undone, unchanged, left } = await undoRun(collection, undo, read, { run, id });
+    const { found, undone, unchanged, left } = await undoRun(store.contract, undo, read, { run, id });
     if (found === 0)
       throw new OperatorError(
         `the history has no run ${run}${text === undefined ? "" : ` with the ${collection.words.one} ${text}`}; "plantstore history" lists the runs`,

@@ -1,6 +1,7 @@
 // plantstore import FILE|-: creates plants from CSV or JSON, and replaces them on request.
 
 import { Command } from "commander";
+import { onlyCollection } from "../core/contract/contract.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
@@ -10,11 +11,11 @@ import { readRecords } from "../operations/file-format.ts";
 import {
   type ImportCounts,
   type ImportOptions,
-  type ImportStore,
   importPlants,
   newCounts,
   StoreUnavailable,
 } from "../operations/import.ts";
+import { type ImportStore, importStore } from "../operations/import-store.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { Progress } from "../operations/progress.ts";
 import { RejectedFile } from "../operations/rejections.ts";
@@ -96,7 +97,7 @@ async function runDry(
 ): Promise<void> {
   const { database, importUpdate } = config;
   const dryRun = async (store: PlantStore) => {
-    const { collection } = store;
+    const collection = onlyCollection(store.contract);
     await using read = await store.openSql();
     const replacement = importUpdate ? new Replacement(collection, read, undefined) : undefined;
     const result = new ImportResult();
@@ -133,13 +134,18 @@ async function runImport(
 
   const importInto = async (store: PlantStore) => {
     const opened = await openFile(source, file, config);
-    const rejected = new RejectedFile(nameOf(file), store.collection, opened.format);
+    const collection = onlyCollection(store.contract);
+    const rejected = new RejectedFile(nameOf(file), collection, opened.format);
     try {
       await using read = importUpdate ? await store.openSql() : undefined;
       const run = commandRun(store);
       runId = run.id;
-      const replacement = read && new Replacement(store.collection, read, run);
-      await importRecords(config, opened, store, result, { signal, replacement, rejected });
+      const replacement = read && new Replacement(collection, read, run);
+      await importRecords(config, opened, importStore(store, collection), result, {
+        signal,
+        replacement,
+        rejected,
+      });
     } finally {
       report = rejected.finish();
     }

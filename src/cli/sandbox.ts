@@ -55,8 +55,9 @@ export async function runSandbox(
     ownProcess.storeEvents.onUnavailable,
   );
   const { store } = sandbox;
-  const { collection } = store;
-  const own = extension(collection);
+  const { contract } = store;
+  const collection = onlyCollection(contract);
+  const own = extension(contract);
   for (const note of remainingNotes(sandbox.notes, own)) printError(`contract: ${note}`);
   resources.use(store);
   const wallNow = () => sandbox.clock.now();

@@ -2,6 +2,7 @@
 
 import packageJson from "../../package.json";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
+import { onlyCollection } from "../core/contract/contract.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { RunningServer } from "../core/server.ts";
@@ -44,7 +45,7 @@ export async function serve(
   const store = await opening;
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.use(store);
-  const own = extension(store.collection);
+  const own = extension(store.contract);
   for (const note of remainingNotes(store.contract.notes, own))
     ownProcess.events.emit({ kind: "notice", message: `contract: ${note}`, fields: {} });
 
@@ -90,7 +91,7 @@ async function printServerStart(
     publicUrl: config.publicUrl,
     changed: changedSettings(config).map(({ flag }) => flag),
     contract: store.contract,
-    collection: store.collection,
+    collection: onlyCollection(store.contract),
     store: storeAt(config.database).location,
   };
   const render = (token: string | undefined) =>

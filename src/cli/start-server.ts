@@ -1,7 +1,7 @@
 // Starts the server that the settings describe, with its extras.
 
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
-import { type Collection, type Contract, onlyCollection, openOperations } from "../core/contract/contract.ts";
+import { type Contract, openOperations } from "../core/contract/contract.ts";
 import type { Certificate } from "../core/http/listener.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { unservedOf } from "../core/http/unserved-operations.ts";
@@ -39,10 +39,10 @@ export async function startConfigured(
   ];
   const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) resources.defer(() => extra.close());
-  const { contract, collection } = parts.store;
-  assertTokens(config, collection);
+  const { contract } = parts.store;
+  assertTokens(config, contract);
   const options = await serverOptions(config, contract, own);
-  const isOpen = openOperations(collection).length > 0;
+  const isOpen = openOperations(contract).length > 0;
   const server = await withListenAdvice(() =>
     startServer({
       ...(isOpen ? localPagesOnly(options, config) : options),
@@ -58,10 +58,10 @@ export async function startConfigured(
  * Throws an OperatorError if everybody could use an operation, unless the operator wants it on this
  * machine.
  */
-function assertTokens({ open, host }: ServeConfig, collection: Collection): void {
-  const [name] = openOperations(collection);
-  if (name === undefined || (open && isLoopback(host))) return;
-  const described = `the contract's operation ${collection.operations[name]?.operationId} needs no token`;
+function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
+  const [operation] = openOperations(contract);
+  if (operation === undefined || (open && isLoopback(host))) return;
+  const described = `the contract's operation ${operation.operationId} needs no token`;
   throw new OperatorError(
     open
       ? `${described}, so --open serves it on loopback only, but --host is ${host}; use 127.0.0.1`
@@ -80,8 +80,8 @@ export async function serverOptions(
   own: readonly Operation[],
 ): Promise<Omit<ServerOptions, "store">> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
-  const operations = [...(await otherOperations(onlyCollection(described), config.operations)), ...own];
-  if (own.length > 0) assertDistinct(onlyCollection(described), operations);
+  const operations = [...(await otherOperations(described, config.operations)), ...own];
+  if (own.length > 0) assertDistinct(described, operations);
   const contract = { ...described, others: unservedOf(described, operations) };
   const basePath = config.basePath + contract.basePath;
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
@@ -101,12 +101,12 @@ export async function serverOptions(
   };
 }
 
-/** The operations besides the create, whose files are loaded only if there is one. */
-async function otherOperations(collection: Collection, names: readonly string[]): Promise<Operation[]> {
-  const all = [...Object.keys(collection.operations), ...names];
+/** The operations besides the creates, whose files are loaded only if there is one. */
+async function otherOperations({ collections }: Contract, names: readonly string[]): Promise<Operation[]> {
+  const all = [...collections.flatMap(({ operations }) => Object.keys(operations)), ...names];
   if (all.every((name) => name === "create")) return [];
   const { collectionOperations } = await import("../collection-operations/index.ts");
-  return collectionOperations(collection, names);
+  return collections.flatMap((collection) => collectionOperations(collection, names));
 }
 
 /** Rejects with an OperatorError, with advice, if an address cannot be bound. */

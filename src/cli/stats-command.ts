@@ -2,6 +2,7 @@
 
 import { Command } from "commander";
 import { isActive } from "../core/auth/token.ts";
+import { onlyCollection } from "../core/contract/contract.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { countPlants } from "../operations/stored-plants.ts";
 import { withSettings } from "./config/command-options.ts";
@@ -23,7 +24,7 @@ export function statsCommand(): Command {
 async function readStats(store: PlantStore) {
   const { engine } = store;
   await using sql = await store.openSql();
-  const [plants, bytes] = [await countPlants(sql), await store.bytesOnDisk()];
+  const [plants, bytes] = [await countPlants(onlyCollection(store.contract), sql), await store.bytesOnDisk()];
   const all = await store.tokens.list();
   const active = all.filter((token) => isActive(token, Date.now())).length;
   const revoked = all.filter(({ revokedAt }) => revokedAt !== null).length;

@@ -3,7 +3,7 @@
 
 import type { Caller } from "../core/auth/caller.ts";
 import type { ResolveCreator } from "../core/auth/creators.ts";
-import type { Collection, RequiredHeader } from "../core/contract/contract.ts";
+import type { Contract, RequiredHeader } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import { checkMediaType } from "../core/http/body-reader.ts";
@@ -55,7 +55,7 @@ interface OperationOptions<Declared extends Parameters, Body>
     /** The address that the client has sent it to. */
     readonly url: string;
     readonly headers: Headers;
-    readonly collection: Collection;
+    readonly contract: Contract;
     readonly store: OperationStore;
     readonly resolveCreator: ResolveCreator;
     /** The error of JSON that no body may have, as it is too large. */
@@ -95,14 +95,11 @@ export function defineOperation<const Declared extends Parameters = Record<never
 async function respond<Declared extends Parameters, Body>(
   { parameters: declared, headers: required, body, access, handle }: OperationOptions<Declared, Body>,
   exchange: Exchange,
-  { collection, authenticator, resolveCreator, rateLimit, bodyReader, storeOf }: OperationServices,
+  { contract, authenticator, resolveCreator, rateLimit, bodyReader, storeOf }: OperationServices,
   segments: Readonly<Record<string, string>>,
 ): Promise<ApiError | undefined> {
   const { request } = exchange;
-  const caller = await authenticator.authenticate(
-    request.headers,
-    access ?? collection.operations.create.access,
-  );
+  const caller = await authenticator.authenticate(request.headers, access ?? contract.access);
   if (caller instanceof ApiError) return caller;
   exchange.caller = caller;
   exchange.rateLimit = rateLimit?.consume(caller);
@@ -133,7 +130,7 @@ async function respond<Declared extends Parameters, Body>(
     path: exchange.path,
     url: request.url,
     headers: request.headers,
-    collection,
+    contract,
     store,
     resolveCreator,
     checkSize: (json) => bodyReader.checkSize(Buffer.byteLength(json)),

@@ -50,11 +50,11 @@ ${one}, so a client that lost a response can retry`
       const isConditional = headers.has("if-match") || headers.has("if-none-match");
       if (!isConditional && !isMissed) {
         const run = new EditRun(store, clientEditor(caller));
-        await run.edit([{ id, expected: "any", replacement: undefined }]);
+        await run.edit(collection, [{ id, expected: "any", replacement: undefined }]);
         return { status, ...(content !== undefined && { jsonText: content }) };
       }
       let deleted: StoredOne | undefined;
-      const edited = await editOne({ ...call, id }, (_, stored) => {
+      const edited = await editOne({ ...call, collection, id }, (_, stored) => {
         deleted = stored;
         return stored === undefined && isMissed ? noSuchPlant(collection, id) : undefined;
       });

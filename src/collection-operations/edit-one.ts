@@ -40,7 +40,7 @@ export function editOne(
   { collection, id, headers, caller, resolveCreator, store }: EditCall,
   decide: (plant: Plant | undefined, stored: StoredOne | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
-  return store.change(id, async (access) => {
+  return store.change(collection, id, async (access) => {
     const run = new EditRun(access, clientEditor(caller));
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const stored = await readOne(collection, access, id);
@@ -58,7 +58,7 @@ export function editOne(
       const createdAt = stored === undefined ? BigInt(Date.now()) : stored.createdAt;
       const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
       const change = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
-      const [outcome] = await run.edit([change]);
+      const [outcome] = await run.edit(collection, [change]);
       if (outcome === "done") {
         const edited = plant && toStored(collection, plant, createdAt);
         if (edited !== undefined && collection.keepsChangeTime) {

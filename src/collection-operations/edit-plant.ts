@@ -28,7 +28,7 @@ export function replaceOperation(collection: Collection, shape: EditOperation): 
     async handle({ parameters: { id }, body, ...call }) {
       const replacement = parseEdit(collection, shape.body, "replace", body, id);
       if (replacement instanceof ApiError) return replacement;
-      const edited = await editOne({ ...call, id }, (stored) =>
+      const edited = await editOne({ ...call, collection, id }, (stored) =>
         stored === undefined && !mayCreate
           ? noSuchPlant(collection, id)
           : replacePlant(collection, shape.body, replacement, stored, id),
@@ -60,7 +60,7 @@ are. ${durability}`,
         const merged = mergePlant(collection, shape.body, patch, stored);
         return merged instanceof ApiError ? merged : (checkSize(bodyJson(collection, merged)) ?? merged);
       };
-      const edited = await editOne({ ...call, id }, merge);
+      const edited = await editOne({ ...call, collection, id }, merge);
       return edited instanceof ApiError ? edited : replyOf(collection, shape, edited, call.url);
     },
   });

@@ -83,7 +83,7 @@ export function listOperation(collection: Collection): Operation {
         );
       const following = { after: last, offset: offset + size, page: number + 1 }[shape.paging];
       const next = hasMore ? following : undefined;
-      const count = `SELECT count(*) AS total FROM plants WHERE ${read.inTime}${filter.sql}`;
+      const count = `SELECT count(*) AS total FROM "${collection.table}" WHERE ${read.inTime}${filter.sql}`;
       const [counted] = countsAll(shape.members)
         ? await read.query<{ total: bigint | number }>(count, filter.parameters, filter.msMax)
         : [];

@@ -20,7 +20,7 @@ export async function readOne(
   store: Pick<OperationStore, "get">,
   id: PlantId,
 ): Promise<StoredOne | undefined> {
-  const row = await store.get(id);
+  const row = await store.get(collection, id);
   if (row === undefined) return undefined;
   const stored = toStored(collection, { id, values: toValues(collection, row) }, row.created_at);
   return { ...stored, changedAt: row.changed_at };

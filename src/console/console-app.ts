@@ -7,6 +7,7 @@ import { AdminError, BadRequestError, respond, respondError } from "../admin-pag
 import type { TrustedProxies } from "../admin-pages/client-address.ts";
 import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
+import { onlyCollection } from "../core/contract/contract.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { ConsoleContext } from "./console-context.ts";
@@ -94,7 +95,7 @@ export function consoleApp(
     api.post(path, async (c) =>
       toResponse(await call(await bodies.json(c.req.raw, c.env.peer), clientOf(c))),
     );
-  addSessions(api, sessions, pageContract(store.contract, store.collection), clientOf);
+  addSessions(api, sessions, pageContract(store.contract, onlyCollection(store.contract)), clientOf);
   api.use(async (c, next) => {
     if (!sessions.isAuthenticated(c.req.raw)) throw new AdminError(401, "Log in first.");
     if (c.req.method !== "GET" && c.req.method !== "POST")

@@ -2,14 +2,16 @@
 // which is read at the pace of the store, and the response is the report.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
+import { onlyCollection } from "../core/contract/contract.ts";
 import { capitalized } from "../core/contract/words.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
+import type { Outcome } from "../core/store/plant-store.ts";
 import { openContent } from "../operations/content.ts";
 import { EncodingGuess } from "../operations/encoding.ts";
 import { readRecords } from "../operations/file-format.ts";
 import { type FormatName, formatNames } from "../operations/format-names.ts";
 import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../operations/import.ts";
+import type { ImportStore } from "../operations/import-store.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { parts } from "../operations/parts.ts";
 import { RejectionReport } from "../operations/rejections.ts";
@@ -74,7 +76,7 @@ async function importFile(
   client: string,
 ) {
   const { bodyBytesMax, emit, reader } = context;
-  const { collection } = context.store;
+  const collection = onlyCollection(context.store.contract);
   const counts = newCounts();
   let rejections = new RejectionReport(collection, format);
   const report: Buffer[] = [];
@@ -153,9 +155,9 @@ function importErrorMessage(error: unknown): string {
 }
 
 /** A store that creates the plants of an import in batches, between those of clients. */
-function smallBatches({ store, countCreated }: ConsoleContext): Pick<PlantStore, "create" | "collection"> {
+function smallBatches({ store, countCreated }: ConsoleContext): ImportStore {
   return {
-    collection: store.collection,
+    collection: onlyCollection(store.contract),
     async create(entries) {
       const outcomes: Outcome[] = [];
       for (const batch of parts(entries, batchPlantsMax)) {

@@ -1,7 +1,7 @@
 // The console's calls that read plants: a page of a search, one plant, and the export of a search.
 
 import { BadRequestError, respond } from "../admin-pages/admin-responses.ts";
-import type { Collection } from "../core/contract/contract.ts";
+import { type Collection, onlyCollection } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
@@ -25,9 +25,10 @@ const idsPerRead = 500;
  * limit.
  */
 export async function listPlants(
-  { store: { collection }, reader }: Pick<ConsoleContext, "store" | "reader">,
+  { store, reader }: Pick<ConsoleContext, "store" | "reader">,
   parameters: URLSearchParams,
 ) {
+  const collection = onlyCollection(store.contract);
   const filter = parseFilter(collection, parameters);
   const after = parameters.get("after");
   const count = Number(parameters.get("count"));
@@ -51,9 +52,10 @@ export async function listPlants(
 
 /** One plant in full, or null. */
 export async function getPlant(
-  { store: { collection }, reader }: Pick<ConsoleContext, "store" | "reader">,
+  { store, reader }: Pick<ConsoleContext, "store" | "reader">,
   parameters: URLSearchParams,
 ) {
+  const collection = onlyCollection(store.contract);
   const [plant] = await readPlants(collection, await reader(), [
     parseId(collection, parameters.get("id") ?? ""),
   ]);
@@ -76,7 +78,7 @@ async function readPlants(
  */
 export async function exportPlants({ store, reader, emit }: ConsoleContext, parameters: URLSearchParams) {
   const format = parseChoice(parameters, "format", formatNames);
-  const { collection } = store;
+  const collection = onlyCollection(store.contract);
   const found = readAll(collection, await reader(), parseFilter(collection, parameters));
   const onFailed = (error: unknown) =>
     emit({ kind: "operationFailed", operation: "console export", reason: errorMessage(error) });

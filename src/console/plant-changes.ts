@@ -1,7 +1,13 @@
 // The console's calls that create and edit plants, each edit in a run of the history, and its undo.
 
 import { AdminError, BadRequestError } from "../admin-pages/admin-responses.ts";
-import { type Collection, type Plant, valuesEqual, withValue } from "../core/contract/contract.ts";
+import {
+  type Collection,
+  onlyCollection,
+  type Plant,
+  valuesEqual,
+  withValue,
+} from "../core/contract/contract.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { decodePercent } from "../core/contract/json/percent-encoding.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
@@ -36,7 +42,7 @@ export class PlantChanges {
   }
 
   get #collection(): Collection {
-    return this.#context.store.collection;
+    return onlyCollection(this.#context.store.contract);
   }
 
   #isTooLarge(plant: Plant): boolean {
@@ -46,7 +52,9 @@ export class PlantChanges {
   /** Creates a plant, with all checks of the public operation. */
   async create({ body }: { body: string }, client: string): Promise<void> {
     const plant = this.#parsePlant(body);
-    const [outcome = "unavailable"] = await this.#context.store.create([{ plant, creator: null }]);
+    const [outcome = "unavailable"] = await this.#context.store.create([
+      { collection: this.#collection, plant, creator: null },
+    ]);
     if (outcome !== "created" && outcome !== "unchanged") {
       const { code, message } = errorOfOutcome(outcome, this.#collection, plant);
       throw new AdminError(statusOf(code), message);
@@ -91,7 +99,7 @@ export class PlantChanges {
           else if (replacement === undefined || !valuesEqual(collection, plant.values, replacement.values))
             made.push({ id, expected: plant.values, replacement: replacement?.values });
         }
-        const outcomes = await run.edit(made);
+        const outcomes = await run.edit(collection, made);
         left.push(...made.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id])));
       }
     } finally {
@@ -104,9 +112,9 @@ export class PlantChanges {
   async history(parameters: URLSearchParams) {
     const id = parseId(this.#collection, parameters.get("id") ?? "");
     const { entries, next } = await listEdits(
-      this.#collection,
+      this.#context.store.contract,
       await this.#context.reader(),
-      { id },
+      { collection: this.#collection, id },
       editsListedMax,
     );
     return {
@@ -121,9 +129,13 @@ export class PlantChanges {
    * @param id "" for all plants of the run.
    */
   async undo({ run, id }: { run: string; id: string }, client: string) {
-    const filter = { run, id: id === "" ? undefined : parseId(this.#collection, id) };
+    const filter = {
+      run,
+      collection: this.#collection,
+      id: id === "" ? undefined : parseId(this.#collection, id),
+    };
     const undo = this.startRun(client);
-    const undoing = undoRun(this.#collection, undo, await this.#context.reader(), filter);
+    const undoing = undoRun(this.#context.store.contract, undo, await this.#context.reader(), filter);
     const { found, undone, unchanged, left } = await undoing.finally(() => this.reportRun(undo, client));
     if (found === 0) throw new AdminError(404, "The history has no such run.");
     return { undone, unchanged, leftCount: left.length };

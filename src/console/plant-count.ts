@@ -1,5 +1,6 @@
 // Counts all plants, in parts, so that no other read waits for more than one of them.
 
+import { onlyCollection } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { ConsoleContext } from "./console-context.ts";
 
@@ -47,11 +48,12 @@ export class PlantCount {
     this.#countedSoFar = 0;
     const startedAt = now();
     const sql = await reader();
+    const { table } = onlyCollection(this.#context.store.contract);
     let after: PlantId | null = null;
     do {
       const [part]: { plants: bigint; last: PlantId | null }[] = await sql.query(
         `SELECT count(*) AS plants, max(id) AS last
-         FROM (SELECT id FROM plants ${after === null ? "" : "WHERE id > $2"} ORDER BY id LIMIT $1) AS part`,
+         FROM (SELECT id FROM "${table}" ${after === null ? "" : "WHERE id > $2"} ORDER BY id LIMIT $1) AS part`,
         [partPlants, ...(after === null ? [] : [after])],
       );
       this.#countedSoFar += Number(part?.plants);

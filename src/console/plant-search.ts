@@ -112,7 +112,7 @@ export async function searchPlants(
     if (compared > 0 && startedAt > deadline) return { ids, next: start, compared };
     const [range] = await sql.query<{ last: PlantId | null; plants: bigint }>(
       `SELECT ${way.last}(id) AS last, count(*) AS plants
-       FROM (SELECT id FROM plants WHERE id ${from} $1 AND id ${way.to} $2 ORDER BY id ${way.order} LIMIT $3) AS range`,
+       FROM (SELECT id FROM "${collection.table}" WHERE id ${from} $1 AND id ${way.to} $2 ORDER BY id ${way.order} LIMIT $3) AS range`,
       [start, last, rangePlants],
     );
     const end: PlantId | undefined = range?.last ?? undefined;
@@ -121,7 +121,7 @@ export async function searchPlants(
     // Without sql.inTime, which took as long as the comparison: a range is small.
     const conditions = conditionsOf(collection, sql, { ...filter, creators }, parameters);
     const found = await sql.query<{ id: PlantId }>(
-      `SELECT id FROM plants WHERE id ${from} $1 AND id ${way.to} $2 ${conditions}
+      `SELECT id FROM "${collection.table}" WHERE id ${from} $1 AND id ${way.to} $2 ${conditions}
        ORDER BY id ${way.order} LIMIT $3`,
       parameters,
     );

@@ -8,12 +8,14 @@ import { creatorResolver } from "./auth/creators.ts";
 import type { IdentityProvider } from "./auth/jwks.ts";
 import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
+import type { Collection } from "./contract/contract.ts";
 import { internalError } from "./contract/errors.ts";
 import type { PlantId } from "./contract/plant-id.ts";
 import { BodyReader } from "./http/body-reader.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type AllowedOrigins, withCors } from "./http/cors.ts";
-import { createOperation } from "./http/create-plant.ts";
+import { createOperation, itemPathOf } from "./http/create-plant.ts";
+import type { CreateTarget } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { type Certificate, startPublicListener, stopListener } from "./http/listener.ts";
 import { idMaker } from "./http/new-ids.ts";
@@ -40,7 +42,7 @@ export interface ServerOptions {
     | false;
   /** Undefined for no admin listener; then nothing collects metrics. */
   readonly admin?: ListenerAddress | undefined;
-  /** The path before that of the collection, such as "/v1"; that of the contract by default. */
+  /** The path before those of the collections, such as "/v1"; that of the contract by default. */
   readonly basePath?: string;
   /** The web origins whose pages may use the service; "*" by default. */
   readonly cors?: AllowedOrigins;
@@ -175,26 +177,33 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     inFlightBytesMax: limits.inFlightBytesMax,
     arrivalMsMax: limits.arrivalSecondsMax * 1_000,
   });
-  const { contract, collection } = store;
-  const offered = [createOperation(collection), ...(options.operations ?? [])];
-  const operations = [...offered, ...unservedOperations(contract, collection, offered)];
-  const { createdName, updatedName } = collection.operations.create.response ?? {};
-  const returnsTime = (createdName ?? updatedName) !== undefined;
+  const { contract } = store;
+  const { collections } = contract;
+  const offered = [...collections.map(createOperation), ...(options.operations ?? [])];
+  const operations = [...offered, ...unservedOperations(contract, offered)];
+  const hasOthers = offered.length > collections.length;
   // Reads of single plants must not wait for lists.
-  const single = returnsTime || offered.length > 1 ? resources.use(await store.openSql()) : undefined;
+  const single =
+    hasOthers || collections.some(returnsTime) ? resources.use(await store.openSql()) : undefined;
+  const randomPart = randomProcess();
+  const targetOf = (collection: Collection): CreateTarget => ({
+    collection,
+    newId: idMaker(collection.id.format ?? "int64", wallNow, randomPart),
+    itemPath: itemPathOf(collection, basePath, offered),
+    readCreatedAt:
+      single && returnsTime(collection) ? (id) => readCreatedAt(single, collection, id) : undefined,
+  });
   const rateLimit = options.rateLimit && new RateLimit(options.rateLimit, now);
   const service = createHandler({
     contract,
-    collection,
-    newId: idMaker(collection.id.format ?? "int64", wallNow, randomProcess()),
+    targets: new Map(collections.map((collection) => [collection.table, targetOf(collection)])),
     operations,
     authenticator: new Authenticator(tokens, jwts),
-    resolveCreator: creatorResolver(store.tokens, emit, collection.words.one),
+    resolveCreator: creatorResolver(store.tokens, emit),
     rateLimit,
     bodyReader,
     groupCommit,
-    storeOf: single && offered.length > 1 ? await openOperationStore(store, single, resources) : undefined,
-    readCreatedAt: single && returnsTime ? (id) => readCreatedAt(single, id) : undefined,
+    storeOf: single && hasOthers ? await openOperationStore(store, single, resources) : undefined,
     basePath,
     makeRequestId,
     now,
@@ -282,9 +291,17 @@ function randomProcess(): number {
   return crypto.getRandomValues(new Uint16Array(1))[0] ?? 0;
 }
 
+/** Whether the success of a create says when it was. */
+function returnsTime({ operations }: Collection): boolean {
+  const { createdName, updatedName } = operations.create.response ?? {};
+  return (createdName ?? updatedName) !== undefined;
+}
+
 /** Reads when a plant was created. Rejects if it was deleted meanwhile. */
-async function readCreatedAt(sql: SqlConnection, id: PlantId): Promise<bigint> {
-  const [row] = await sql.query<{ created_at: bigint }>("SELECT created_at FROM plants WHERE id = $1", [id]);
+async function readCreatedAt(sql: SqlConnection, { table }: Collection, id: PlantId): Promise<bigint> {
+  const [row] = await sql.query<{ created_at: bigint }>(`SELECT created_at FROM "${table}" WHERE id = $1`, [
+    id,
+  ]);
   if (row === undefined) throw new Error(`There is no plant ${id}`);
   return row.created_at;
 }

@@ -54,20 +54,17 @@ export interface ExampleOperation {
 
 /** The errors of operations, with the messages of a server. */
 export class ErrorExamples {
+  readonly #contract: Contract;
   readonly #collection: Collection;
   readonly #basePath: string;
   readonly #findRoute: (method: string, path: string) => Route;
 
   /** @param operations the ones other than the create. */
   constructor(contract: Contract, operations: readonly Operation[], basePath: string) {
-    const collection = onlyCollection(contract);
-    const served = [createOperation(collection), ...operations];
-    this.#collection = collection;
-    this.#findRoute = routerOf(
-      [...served, ...unservedOperations(contract, collection, served)],
-      basePath,
-      collection,
-    );
+    const served = [...contract.collections.map(createOperation), ...operations];
+    this.#contract = contract;
+    this.#collection = onlyCollection(contract);
+    this.#findRoute = routerOf([...served, ...unservedOperations(contract, served)], basePath, contract);
     this.#basePath = basePath;
   }
 
@@ -138,7 +135,7 @@ export class ErrorExamples {
       case "unavailable":
         return overloaded(collection);
       case "notImplemented":
-        return notServed(collection, method, path);
+        return notServed(this.#contract, method, path);
       case "invalidParameter":
         return undefined;
     }

@@ -286,8 +286,11 @@ function verifyCopy(path: string, name: string): CopiedStore {
     const [[result] = []] = database.query("PRAGMA integrity_check(1)").values();
     if (result !== "ok")
       throw new OperatorError(`${name} is damaged: ${String(result).replace(/\s+/g, " ")}`);
-    const plants = Number(database.query("SELECT count(*) FROM plants").values()[0]?.[0]);
-    return { plants, contract: findStore(database, name).source ?? plantStoreSource };
+    const { source = plantStoreSource, tables } = findStore(database, name);
+    const counts = [...tables.keys()].map(
+      (table) => database.query(`SELECT count(*) FROM "${table}"`).values()[0]?.[0],
+    );
+    return { plants: counts.reduce<number>((sum, count) => sum + Number(count), 0), contract: source };
   } catch (error) {
     if (error instanceof SQLiteError)
       throw new OperatorError(`${name} is damaged, or not a store: ${error.message}`);

@@ -1,6 +1,12 @@
 // Edits of plants under one run, and the history of edits: its entries, and their undo.
 
-import { type Collection, type Plant, valuesEqual } from "../core/contract/contract.ts";
+import {
+  type Collection,
+  type Contract,
+  collectionOf,
+  type Plant,
+  valuesEqual,
+} from "../core/contract/contract.ts";
 import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { int64Max } from "../core/contract/values/int64.ts";
@@ -66,11 +72,11 @@ export class EditRun {
   }
 
   /** Makes any number of edits, in transactions of at most editsMax. See PlantStore.edit. */
-  async edit(edits: readonly PlantEdit[]): Promise<EditOutcome[]> {
+  async edit({ table }: Collection, edits: readonly PlantEdit[]): Promise<EditOutcome[]> {
     const outcomes: EditOutcome[] = [];
     for (let at = 0; at < edits.length; at += editsMax) {
       const some = edits.slice(at, at + editsMax);
-      const part = { run: this.id, editor: this.#editor, first: this.#next };
+      const part = { table, run: this.id, editor: this.#editor, first: this.#next };
       this.#next += some.length;
       if (this.#lastMs > 0) await this.#pause?.(Math.min(this.#lastMs, pauseMsMax));
       const startedAt = performance.now();
@@ -102,6 +108,7 @@ export interface HistoryEntry {
   readonly run: string;
   /** The number of the edit in its run. */
   readonly seq: number;
+  readonly collection: Collection;
   readonly id: PlantId;
   /** Milliseconds since the epoch. */
   readonly editedAt: number;
@@ -118,6 +125,8 @@ export type HistoryCursor = Pick<HistoryEntry, "editedAt" | "run" | "seq">;
 
 /** Selects the entries to list; without a property all of them. */
 export interface HistoryFilter {
+  /** Undefined for all of the contract. */
+  readonly collection?: Collection | undefined;
   readonly id?: PlantId | undefined;
   /** Only edits from this time on, in milliseconds since the epoch. */
   readonly since?: number | undefined;
@@ -134,7 +143,8 @@ interface HistoryPage {
 interface EditRow {
   readonly run: string;
   readonly seq: bigint;
-  readonly plant_id: PlantId;
+  readonly collection: string;
+  readonly plant_id: string;
   readonly edited_at: bigint;
   readonly editor: string;
   readonly before: string | null;
@@ -145,46 +155,51 @@ interface EditRow {
 
 /** Lists a page of entries, the latest first. */
 export function listEdits(
-  collection: Collection,
+  contract: Contract,
   sql: SqlConnection,
-  { id, since, after }: HistoryFilter,
+  { collection, id, since, after }: HistoryFilter,
   entriesMax: number = editsMax,
 ): Promise<HistoryPage> {
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
-  const conditions = [sql.inTime];
-  if (id !== undefined) conditions.push(`plant_id = ${parameter(id)}`);
+  const conditions = [
+    sql.inTime,
+    isOfCollections(collection === undefined ? contract.collections : [collection]),
+  ];
+  if (id !== undefined) conditions.push(`plant_id = ${parameter(String(id))}`);
   if (since !== undefined) conditions.push(`edited_at >= ${parameter(BigInt(since))}`);
   if (after !== undefined) {
     const place = [after.editedAt, after.run, after.seq].map(parameter);
     conditions.push(`(edited_at, run, seq) < (${place.join(", ")})`);
   }
   const selection = `WHERE ${conditions.join(" AND ")} ORDER BY edited_at DESC, run DESC, seq DESC`;
-  return readPage(collection, sql, selection, parameters, entriesMax);
+  return readPage(contract, sql, selection, parameters, entriesMax);
 }
 
 /** Reads the first entries of a selection. */
 async function readPage(
-  collection: Collection,
+  contract: Contract,
   sql: SqlConnection,
   selection: string,
   parameters: readonly SqlValue[],
   entriesMax: number,
 ): Promise<HistoryPage> {
   const rows = await sql.query<EditRow>(
-    `SELECT run, seq, plant_id, edited_at, editor, before, after, created_at, creator
+    `SELECT run, seq, collection, plant_id, edited_at, editor, before, after, created_at, creator
      FROM edits ${selection} LIMIT ${entriesMax + 1}`,
     parameters,
   );
-  const entries = rows.slice(0, entriesMax).map((row) => toEntry(collection, row));
+  const entries = rows.slice(0, entriesMax).map((row) => toEntry(contract, row));
   return { entries, next: rows.length > entriesMax ? entries.at(-1) : undefined };
 }
 
-function toEntry(collection: Collection, row: EditRow): HistoryEntry {
+function toEntry(contract: Contract, row: EditRow): HistoryEntry {
+  const collection = collectionOf(contract, row.collection);
   return {
     run: row.run,
     seq: Number(row.seq),
-    id: row.plant_id,
+    collection,
+    id: collection.id.type.fromColumn(row.plant_id),
     editedAt: Number(row.edited_at),
     editor: JSON.parse(row.editor) as Editor,
     before: parseRecorded(collection, row.before),
@@ -202,6 +217,19 @@ function parseRecorded(collection: Collection, json: string | null): Plant | und
   const plant = parsePlantJson({ ...collection, fields, allowsOthers: true }, json);
   if ("code" in plant) throw new Error(`the history has a plant that is none: ${plant.message}`);
   return plant;
+}
+
+/** A run, or the edits of one plant in it. */
+interface RunFilter {
+  readonly run: string;
+  /** That of the plant. */
+  readonly collection?: Collection | undefined;
+  readonly id?: PlantId | undefined;
+}
+
+/** Edits of a collection that the contract no longer has are left out. */
+function isOfCollections(collections: readonly Collection[]): string {
+  return `collection IN (${collections.map(({ table }) => `'${table}'`).join(", ")})`;
 }
 
 /** The result of an undo. */
@@ -223,17 +251,22 @@ export interface Undone {
  * @param undo the run of the undo itself, which can also be undone.
  */
 export async function undoRun(
-  collection: Collection,
+  contract: Contract,
   undo: EditRun,
   sql: SqlConnection,
-  filter: { readonly run: string; readonly id?: PlantId | undefined },
+  filter: RunFilter,
 ): Promise<Undone> {
   /** Plants with an edit that was not undone, and whether they are as they were before it. */
   const others = new Map<PlantId, boolean>();
   let [found, undone] = [0, 0];
-  for await (const entries of editsOfRun(collection, sql, filter)) {
+  for await (const entries of editsOfRun(contract, sql, filter)) {
+    const [first] = entries;
+    if (first === undefined) continue;
     found += entries.length;
+    // A run edits one collection.
+    const { collection } = first;
     const outcomes = await undo.edit(
+      collection,
       entries.map(({ id, before, after: expected, creation }) => ({
         id,
         expected: expected?.values,
@@ -259,16 +292,17 @@ export async function undoRun(
  * have been set back during the run.
  */
 async function* editsOfRun(
-  collection: Collection,
+  contract: Contract,
   sql: SqlConnection,
-  { run, id }: { readonly run: string; readonly id?: PlantId | undefined },
+  { collection, run, id }: RunFilter,
 ): AsyncGenerator<readonly HistoryEntry[]> {
   let seqBefore: bigint | number | undefined = int64Max;
   const place = `run = $1 AND seq < $2${id === undefined ? "" : " AND plant_id = $3"}`;
+  const own = isOfCollections(collection === undefined ? contract.collections : [collection]);
   do {
-    const parameters = [run, seqBefore, ...(id === undefined ? [] : [id])];
-    const selection = `WHERE ${sql.inTime} AND ${place} ORDER BY seq DESC`;
-    const page: HistoryPage = await readPage(collection, sql, selection, parameters, editsMax);
+    const parameters = [run, seqBefore, ...(id === undefined ? [] : [String(id)])];
+    const selection = `WHERE ${sql.inTime} AND ${own} AND ${place} ORDER BY seq DESC`;
+    const page: HistoryPage = await readPage(contract, sql, selection, parameters, editsMax);
     yield page.entries;
     seqBefore = page.next?.seq;
   } while (seqBefore !== undefined);

@@ -5,15 +5,11 @@ import { ApiError } from "../core/contract/errors.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
-import {
-  compareWithStored,
-  type NewEntry,
-  type Outcome,
-  type PlantStore,
-} from "../core/store/plant-store.ts";
+import { compareWithStored, type NewEntry, type Outcome } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import type { CsvHeader } from "./csv.ts";
 import type { EditRun } from "./edits.ts";
+import type { ImportStore } from "./import-store.ts";
 import { parts } from "./parts.ts";
 import type { ImportRecord } from "./record-reader.ts";
 import { findPlants } from "./stored-plants.ts";
@@ -90,7 +86,7 @@ export class Replacement {
           outcomes[index] = "replaced";
         }
       }
-      const made = await this.#run?.edit(edits);
+      const made = await this.#run?.edit(this.#collection, edits);
       for (const [at, { index }] of edits.entries())
         if (made !== undefined && made[at] !== "done") outcomes[index] = "conflict";
     }
@@ -107,10 +103,7 @@ export class Replacement {
  * A store that only predicts the outcomes of creates. It remembers the ids that it would have
  * created, and a hash of each plant: some 100 bytes a plant.
  */
-export function dryStore(
-  collection: Collection,
-  sql: SqlConnection,
-): Pick<PlantStore, "create" | "collection"> {
+export function dryStore(collection: Collection, sql: SqlConnection): ImportStore {
   const created = new Map<PlantId, number | bigint>();
   return {
     collection,

@@ -4,7 +4,8 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import type { Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { conflictError } from "../core/contract/plant.ts";
-import { type Outcome, type PlantStore, toEntries } from "../core/store/plant-store.ts";
+import { type Outcome, toEntries } from "../core/store/plant-store.ts";
+import type { ImportStore } from "./import-store.ts";
 import type { Replacement } from "./import-update.ts";
 import type { ImportRecord } from "./record-reader.ts";
 
@@ -29,9 +30,6 @@ export interface ImportCounts {
 export function newCounts(): ImportCounts {
   return { created: 0, unchanged: 0, replaced: 0, rejected: 0 };
 }
-
-/** The store of an import, or one that only predicts its outcomes. */
-export type ImportStore = Pick<PlantStore, "create" | "collection">;
 
 export interface ImportOptions {
   /** Is added to after each batch. */
@@ -152,12 +150,17 @@ class BatchImporter {
   async #createAll(plants: readonly Plant[]): Promise<Outcome[]> {
     if (plants.length === 0) return [];
     const deadline = performance.now() + retryMsMax;
-    const outcomes = await this.#store.create(toEntries(plants));
+    const outcomes = await this.#store.create(toEntries(this.#store.collection, plants));
     while (outcomes.includes("unavailable")) {
       const pending = [...outcomes.keys()].filter((index) => outcomes[index] === "unavailable");
       if (performance.now() > deadline || this.#options.signal.aborted) throw new StoreUnavailable();
       await Bun.sleep(retryPauseMs);
-      const retried = await this.#store.create(toEntries(pending.flatMap((index) => plants[index] ?? [])));
+      const retried = await this.#store.create(
+        toEntries(
+          this.#store.collection,
+          pending.flatMap((index) => plants[index] ?? []),
+        ),
+      );
       for (const [position, index] of pending.entries()) outcomes[index] = retried[position] ?? "unavailable";
     }
     return outcomes;

@@ -59,12 +59,12 @@ const pageCodeUnits = 2 ** 22;
 const countMsMax = 10 * 60_000;
 
 /** The part of a statement up to its conditions. */
-function selectFrom({ fields }: Collection, withCreation: boolean): string {
+function selectFrom({ table, fields }: Collection, withCreation: boolean): string {
   const columns = ["plants.id", ...fields.map(({ column }) => `plants.${column}`)].join(", ");
   return withCreation
     ? `SELECT ${columns}, plants.created_at, creators.name AS "creator name"
-       FROM plants LEFT JOIN creators ON creators.id = creator`
-    : `SELECT ${columns} FROM plants`;
+       FROM "${table}" AS plants LEFT JOIN creators ON creators.id = creator`
+    : `SELECT ${columns} FROM "${table}" AS plants`;
 }
 
 /** The plants that are stored under some ids, at most editsMax. Rejects with an OperatorError. */
@@ -119,8 +119,8 @@ function codeUnitsOf(collection: Collection, plants: readonly Plant[]): number {
 }
 
 /** Counts all plants. Rejects with an OperatorError. */
-export async function countPlants(sql: SqlConnection): Promise<number> {
-  const statement = `SELECT count(*) AS plants FROM plants WHERE ${sql.inTime}`;
+export async function countPlants({ table }: Collection, sql: SqlConnection): Promise<number> {
+  const statement = `SELECT count(*) AS plants FROM "${table}" WHERE ${sql.inTime}`;
   const [row] = await sql.query<{ plants: bigint }>(statement, [], countMsMax);
   return Number(row?.plants);
 }

@@ -1,7 +1,7 @@
 // Control of the plants: reading them back.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import { countCodeUnits } from "../core/contract/contract.ts";
+import { countCodeUnits, onlyCollection } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { readPlants } from "../operations/stored-plants.ts";
@@ -12,7 +12,7 @@ import type { MemoryStore } from "./memory-store.ts";
 const codeUnitsMax = 4 * 2 ** 20;
 
 export function plantsPart(store: MemoryStore): SandboxPart {
-  const { collection } = store;
+  const collection = onlyCollection(store.contract);
 
   /** The first plants, and the id of the last of them if there are more. */
   async function list(after: string | undefined, limit: number): Promise<Response> {
@@ -36,7 +36,7 @@ export function plantsPart(store: MemoryStore): SandboxPart {
 
   function get(text: string): Response {
     const id = parseId(text);
-    const plant = store.get(id);
+    const plant = store.get(collection, id);
     if (plant === undefined)
       throw new AdminError(404, `There is no ${collection.words.one} with the id ${id}.`);
     return respondControlJson(plantJson(collection, plant));
@@ -55,6 +55,6 @@ export function plantsPart(store: MemoryStore): SandboxPart {
       "GET /sandbox/plants": ({ query: { after, limit } }) => list(after?.toString(), Number(limit)),
       "GET /sandbox/plants/{id}": ({ parameter }) => get(parameter),
     },
-    describe: () => ({ plants: store.count() }),
+    describe: () => ({ plants: store.count(collection) }),
   };
 }

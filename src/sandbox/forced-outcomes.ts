@@ -34,9 +34,13 @@ export class ForcedOutcomes {
   readonly #responses: ForcedResponses;
 
   constructor(options: ForcedOutcomesOptions) {
-    const { collection, operations, basePath } = options;
+    const { contract, operations, basePath } = options;
     this.#options = options;
-    this.#findRoute = routerOf([createOperation(collection), ...operations], basePath, collection);
+    this.#findRoute = routerOf(
+      [...contract.collections.map(createOperation), ...operations],
+      basePath,
+      contract,
+    );
     this.#responses = new ForcedResponses({ ...options, findRoute: this.#findRoute });
   }
 

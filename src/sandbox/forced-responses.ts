@@ -52,15 +52,12 @@ export class ForcedResponses {
   readonly #shared: ExchangeDependencies;
   #examples: Examples | undefined;
 
-  constructor({ contract, collection, findRoute, basePath, rateLimit, now, emit }: ForcedResponsesOptions) {
+  constructor({ contract, findRoute, basePath, rateLimit, now, emit }: ForcedResponsesOptions) {
     this.#basePath = basePath;
     this.#findRoute = findRoute;
     this.#rateLimit = rateLimit;
     this.#shared = {
       contract,
-      collection,
-      itemPath: undefined,
-      readCreatedAt: undefined,
       makeRequestId: requestIdMaker(),
       tickBudget: new TickBudget(),
       now,
@@ -116,7 +113,7 @@ export class ForcedResponses {
 
   #detailsOf(code: ErrorCode, path: string): ApiError["details"] | undefined {
     if (code === "unavailable") return { retryAfterSeconds: 1 };
-    const { access } = this.#shared.collection.operations.create;
+    const { access } = this.#shared.contract;
     if (code === "missingToken") return missingTokenError(access).details;
     if (code === "invalidToken") return invalidTokenError(unknownToken, access).details;
     if (code !== "methodNotAllowed") return undefined;

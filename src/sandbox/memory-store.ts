@@ -1,6 +1,6 @@
 // The SQLite engine in memory: nothing is kept. Its state can be copied and replaced.
 
-import { type Collection, type Contract, onlyCollection, type Plant } from "../core/contract/contract.ts";
+import type { Collection, Contract, Plant } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
@@ -32,7 +32,6 @@ export class MemoryStore implements PlantStore {
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   readonly contract: Contract;
-  readonly collection: Collection;
   readonly #onUnavailable: OnUnavailable;
   readonly #bytesMax: number;
   #current: Opened;
@@ -40,7 +39,6 @@ export class MemoryStore implements PlantStore {
   /** @param bytesMax the size of the store; from then on a create is `unavailable`. */
   constructor(contract: Contract, onUnavailable: OnUnavailable, bytesMax = bytesMaxDefault) {
     this.contract = contract;
-    this.collection = onlyCollection(contract);
     this.#onUnavailable = onUnavailable;
     this.#bytesMax = bytesMax;
     using empty = new Database(":memory:", databaseOptions);
@@ -58,7 +56,7 @@ export class MemoryStore implements PlantStore {
   }
 
   async edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
-    return this.#current.transactions.change(() => editWork(this.collection, edits, run));
+    return this.#current.transactions.change(() => editWork(this.contract, edits, run));
   }
 
   async bytesOnDisk(): Promise<number> {
@@ -84,12 +82,12 @@ export class MemoryStore implements PlantStore {
     this.#current.database.close();
   }
 
-  get(id: PlantId): Plant | undefined {
-    return this.#current.plants.get(id);
+  get(collection: Collection, id: PlantId): Plant | undefined {
+    return this.#current.plants.get(collection, id);
   }
 
-  count(): number {
-    return Number(this.#current.database.query("SELECT count(*) FROM plants").values()[0]?.[0]);
+  count({ table }: Collection): number {
+    return Number(this.#current.database.query(`SELECT count(*) FROM "${table}"`).values()[0]?.[0]);
   }
 
   /** Copies plants and tokens. It takes 1 ms for 100,000 plants. */
@@ -119,7 +117,7 @@ export class MemoryStore implements PlantStore {
     return {
       database,
       transactions,
-      plants: new SqlitePlants(transactions, this.collection, this.#onUnavailable),
+      plants: new SqlitePlants(transactions, this.contract.collections, this.#onUnavailable),
       sql: new SqlReader(database),
     };
   }

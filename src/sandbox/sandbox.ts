@@ -74,7 +74,7 @@ export class Sandbox {
     { rules, notes }: { readonly rules: RuleList; readonly notes: readonly string[] },
   ) {
     this.#options = options;
-    this.#rules = new Rules(store.collection);
+    this.#rules = new Rules(onlyCollection(store.contract));
     this.#rulesAtStart = rules;
     this.notes = notes;
     this.store = store;
@@ -86,12 +86,11 @@ export class Sandbox {
   static async open(options: SandboxOptions, onUnavailable: OnUnavailable): Promise<Sandbox> {
     const { seed, rules, token } = options;
     const contract = await readContract({ ...(options.contract ?? plantStoreSource), fills: true });
-    const collection = onlyCollection(contract);
     const [store, clock] = [new MemoryStore(contract, onUnavailable), new SandboxClock()];
     const notes = seed === undefined ? [] : await loadSeeds(seed, store);
     await storeFixedToken(store, token);
     // A reset must not forget it: its key is remembered.
-    if (openOperations(collection).length > 0) await store.tokens.creatorKey(creatorName(anonymous));
+    if (openOperations(contract).length > 0) await store.tokens.creatorKey(creatorName(anonymous));
     return new Sandbox(options, store, clock, {
       rules: rules === undefined ? { rules: [] } : await loadRules(contract, rules),
       notes: [...contract.notes, ...notes],
@@ -110,7 +109,7 @@ export class Sandbox {
     const outcomes = new ForcedOutcomes({
       ...options,
       contract: this.store.contract,
-      collection: this.store.collection,
+      collection: onlyCollection(this.store.contract),
       next,
       rules: this.#rules,
       gate,
@@ -152,7 +151,7 @@ export class Sandbox {
     const describe = () =>
       respondControl(
         Object.assign(
-          { url: this.#url, plantsUrl: this.#url + store.collection.path },
+          { url: this.#url, plantsUrl: this.#url + onlyCollection(store.contract).path },
           ...parts.map((part) => part.describe?.()),
         ),
       );

@@ -1,7 +1,7 @@
 // The seeds of a sandbox: plants that it starts with and that a reset brings back, from a file of
 // CSV or JSON, or from the examples of the contract.
 
-import type { Plant } from "../core/contract/contract.ts";
+import { onlyCollection, type Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { conflictError } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -22,33 +22,32 @@ const recordBytesMax = 64 * 2 ** 20;
  */
 export async function loadSeeds(
   seeds: string,
-  store: Pick<PlantStore, "create" | "collection" | "contract">,
+  store: Pick<PlantStore, "create" | "contract">,
 ): Promise<readonly string[]> {
   if (seeds !== "examples") {
     await loadFile(seeds, store);
     return [];
   }
-  const { plants, notes } = exampleSeeds(store.contract, store.collection);
-  await store.create(toEntries(plants));
+  const collection = onlyCollection(store.contract);
+  const { plants, notes } = exampleSeeds(store.contract, collection);
+  await store.create(toEntries(collection, plants));
   return notes;
 }
 
-async function loadFile(
-  file: string,
-  store: Pick<PlantStore, "create" | "collection" | "contract">,
-): Promise<void> {
+async function loadFile(file: string, store: Pick<PlantStore, "create" | "contract">): Promise<void> {
+  const collection = onlyCollection(store.contract);
   using source = openSource(file, new AbortController().signal);
   const { format, chunks } = await openContent(source.chunks, { name: file, named: formatOfName(file) });
-  for await (const records of readRecords(store.collection, format, chunks, { recordBytesMax })) {
+  for await (const records of readRecords(collection, format, chunks, { recordBytesMax })) {
     const plants: Plant[] = records.map(({ plant, ...place }) => {
       if (plant instanceof ApiError) throw invalidSeed(file, place, plant.message);
       return plant;
     });
-    const outcomes = await store.create(toEntries(plants));
+    const outcomes = await store.create(toEntries(collection, plants));
     for (const [index, plant] of plants.entries()) {
       const place = records[index] as ImportRecord;
       if (outcomes[index] === "conflict")
-        throw invalidSeed(file, place, conflictError(store.collection, plant).message);
+        throw invalidSeed(file, place, conflictError(collection, plant).message);
       if (outcomes[index] === "unavailable")
         throw invalidSeed(file, place, "the store in memory is full; use fewer seeds");
     }

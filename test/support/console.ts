@@ -47,7 +47,7 @@ export class MemoryContext implements ConsoleContext, AsyncDisposable {
   /** Stores plants, in one batch. */
   static async of(plants: readonly PlantLike[]): Promise<MemoryContext> {
     const context = new MemoryContext();
-    await context.store.create(toEntries(toPlants(plants)));
+    await context.store.create(toEntries(plantStore, toPlants(plants)));
     return context;
   }
 

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { Client } from "pg";
-import type { Collection, ContractSource } from "../../src/core/contract/contract.ts";
+import { type Collection, type ContractSource, onlyCollection } from "../../src/core/contract/contract.ts";
 import { ApiError } from "../../src/core/contract/errors.ts";
 import { parsePlantJson } from "../../src/core/contract/plant.ts";
 import type { ServerStore } from "../../src/core/store/group-commit.ts";
@@ -18,7 +18,7 @@ import { withStore } from "./server.ts";
 
 /** Creates the store if there is none, and its plants, which must be new. */
 export async function storePlants(database: string, plants: readonly PlantLike[]): Promise<void> {
-  const entries = toEntries(toPlants(plants));
+  const entries = toEntries(plantStore, toPlants(plants));
   const outcomes = await withStore(database, "create", (store) => store.create(entries));
   const others = outcomes.filter((outcome) => outcome !== "created");
   if (others.length > 0) throw new Error(`Some plants were not created: ${[...new Set(others)]}`);
@@ -66,7 +66,7 @@ export async function editOne(
   store: Pick<PlantStore, "edit">,
   edit: PlantEdit,
 ): Promise<EditOutcome | undefined> {
-  const [outcome] = await new EditRun(store, { by: "command", user: "test" }).edit([edit]);
+  const [outcome] = await new EditRun(store, { by: "command", user: "test" }).edit(plantStore, [edit]);
   return outcome;
 }
 
@@ -90,7 +90,7 @@ export function storedPlant(database: string, id: bigint): Promise<StoredPlant |
 }
 
 export function storedCount(database: string): Promise<number> {
-  return reading(database, (sql) => countPlants(sql));
+  return reading(database, (sql, collection) => countPlants(collection, sql));
 }
 
 function reading<Result>(
@@ -99,7 +99,7 @@ function reading<Result>(
 ): Promise<Result> {
   return withStore(database, "existing", async (store) => {
     await using sql = await store.openSql();
-    return await read(sql, store.collection);
+    return await read(sql, onlyCollection(store.contract));
   });
 }
 

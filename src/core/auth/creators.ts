@@ -15,16 +15,8 @@ export function creatorName({ name, issuer }: Omit<Caller, "creator">): string {
 /** Sets the creator of a caller that has none yet; `unavailable` if the store cannot be asked. */
 export type ResolveCreator = (caller: Caller) => Promise<ApiError | undefined>;
 
-/**
- * The first creates of a caller arrive together and share one call to the store.
- *
- * @param one the word for what is created, such as "plant".
- */
-export function creatorResolver(
-  tokens: Pick<TokenStore, "creatorKey">,
-  emit: Emit,
-  one: string,
-): ResolveCreator {
+/** The first creates of a caller arrive together and share one call to the store. */
+export function creatorResolver(tokens: Pick<TokenStore, "creatorKey">, emit: Emit): ResolveCreator {
   /** The calls that are running, by the creator's name. */
   const running = new Map<string, Promise<number | ApiError>>();
   const findKey = async (name: string) => {
@@ -32,7 +24,7 @@ export function creatorResolver(
       return await tokens.creatorKey(name);
     } catch (error) {
       emit({ kind: "storeUnavailable", reason: errorMessage(error) });
-      return unavailable(`The store is unreachable, so the ${one} was not stored`);
+      return unavailable("The store is unreachable, so nothing was stored");
     }
   };
   return async (caller) => {

@@ -195,6 +195,8 @@ export interface Contract {
   readonly collections: readonly Collection[];
   /** The operations that are described and not served. */
   readonly others: readonly OtherOperation[];
+  /** How callers identify themselves where no operation says otherwise: as for the first create. */
+  readonly access: Access;
   /** How errors are written where no operation says otherwise. */
   readonly errors: ErrorFormat;
   /**
@@ -206,6 +208,10 @@ export interface Contract {
 
 /** Resources that have a path, a create, and a table of their own. */
 export interface Collection {
+  /** What commands and addresses call it: the last segment of its path, or all of it. */
+  readonly name: string;
+  /** The name of its table, which SQL has in quotes. It follows from the path alone. */
+  readonly table: string;
   readonly words: Words;
   /** The path of the collection, percent-encoded, such as "/plants". */
   readonly path: string;
@@ -273,6 +279,13 @@ export function onlyCollection({ collections: [collection] }: Pick<Contract, "co
   return collection;
 }
 
+/** The collection with a table. */
+export function collectionOf({ collections }: Pick<Contract, "collections">, table: string): Collection {
+  const found = collections.find((collection) => collection.table === table);
+  if (found === undefined) throw new Error(`No collection has the table ${table}`);
+  return found;
+}
+
 /** An OpenAPI description, of which only what is read is typed. */
 export interface OpenApiDocument {
   readonly openapi: string;
@@ -291,9 +304,9 @@ export function isMatch(header: string): boolean {
 }
 
 /** The operations that serve requests without a token. */
-export function openOperations({ operations }: Collection): OperationName[] {
-  return Object.entries(operations).flatMap(([name, { access }]) =>
-    access.isOpen ? [name as OperationName] : [],
+export function openOperations({ collections }: Contract): ServedOperation[] {
+  return collections.flatMap(({ operations }) =>
+    Object.values(operations).filter(({ access }) => access.isOpen),
   );
 }
 

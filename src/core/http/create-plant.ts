@@ -7,7 +7,7 @@ import { parseCreate, sampleBody } from "../contract/plant.ts";
 import type { IdFormat, PlantId } from "../contract/plant-id.ts";
 import { checkMediaType } from "./body-reader.ts";
 import { overloaded } from "./create-errors.ts";
-import type { Exchange } from "./exchange.ts";
+import type { CreateTarget, Exchange } from "./exchange.ts";
 import { idempotencyKey, idOfKey } from "./new-ids.ts";
 import type { Operation, OperationServices } from "./operation.ts";
 import { checkHeaders } from "./required-headers.ts";
@@ -23,8 +23,23 @@ export function createOperation(collection: Collection): Operation {
     path: collection.path,
     errors: collection.operations.create.errors,
     advice: ` with Content-Type: application/json and a body such as ${sampleBody(collection, 1n)}`,
-    run: createPlant,
+    run: (exchange, services) => createPlant(collection, exchange, services),
   };
+}
+
+/**
+ * The path before an id and after it, which a success has as its Location; undefined if it is no 201,
+ * or no operation returns what was created.
+ */
+export function itemPathOf(
+  { operations, itemPath }: Collection,
+  basePath: string,
+  offered: readonly Operation[],
+): readonly string[] | undefined {
+  const isOffered = offered.some(
+    ({ method, path, advice }) => method === "GET" && advice !== undefined && path === itemPath,
+  );
+  return operations.create.status === 201 && isOffered ? `${basePath}${itemPath}`.split("{id}") : undefined;
 }
 
 /**
@@ -33,8 +48,9 @@ export function createOperation(collection: Collection): Operation {
  * arrive in time: a race of promises for each body took 0.7 µs.
  */
 async function createPlant(
+  collection: Collection,
   exchange: Exchange,
-  { collection, newId, authenticator, resolveCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
+  { targets, authenticator, resolveCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
 ): Promise<void> {
   try {
     const { headers } = exchange.request;
@@ -57,6 +73,9 @@ async function createPlant(
     const unfit = required && checkHeaders(headers, required);
     if (unfit !== undefined) return exchange.reject(unfit);
 
+    const target = targets.get(collection.table) as CreateTarget;
+    exchange.target = target;
+    const { newId } = target;
     const chooseId = collection.id.isRequired ? undefined : idChooser(exchange, caller, collection, newId);
     if (chooseId instanceof ApiError) return exchange.reject(chooseId);
 

@@ -30,10 +30,11 @@ export interface RequestRoute {
     | undefined;
 }
 
-/** Dependencies that all exchanges of a listener share. */
-export interface ExchangeDependencies {
-  readonly contract: Contract;
+/** What creates of a collection need besides it. */
+export interface CreateTarget {
   readonly collection: Collection;
+  /** Makes the id of a plant without one, where the contract lets the server choose it. */
+  readonly newId: () => PlantId;
   /**
    * The path before an id and after it, where the success of a create has a Location: RFC 9110,
    * section 15.3.2.
@@ -44,6 +45,11 @@ export interface ExchangeDependencies {
    * create does not say it.
    */
   readonly readCreatedAt: ((id: PlantId) => Promise<bigint>) | undefined;
+}
+
+/** Dependencies that all exchanges of a listener share. */
+export interface ExchangeDependencies {
+  readonly contract: Contract;
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
   readonly tickBudget: TickBudget;
@@ -59,6 +65,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   /** Set where callers have a rate. */
   rateLimit: RateLimitResult | undefined = undefined;
   /** Set before the create is queued. */
+  target!: CreateTarget;
   plant!: Plant;
   idSource: IdSource = "body";
   /** Set where the server has chosen the id: creates the plant again with another one. */
@@ -102,6 +109,10 @@ export class Exchange implements PendingCreate, BodyOwner {
     return this.#isSettled;
   }
 
+  get collection(): Collection {
+    return this.target.collection;
+  }
+
   get callerKey(): string {
     return this.caller?.key ?? "";
   }
@@ -119,7 +130,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   settle(outcome: CreateOutcome, createdAt?: number): void {
     if (outcome === "created" || outcome === "unchanged") this.#accept(outcome, createdAt);
     else if (outcome === "conflict" && this.onTakenId !== undefined) this.onTakenId();
-    else this.reject(errorOfOutcome(outcome, this.#shared.collection, this.plant, this.idSource));
+    else this.reject(errorOfOutcome(outcome, this.collection, this.plant, this.idSource));
   }
 
   /** Responds to an operation other than a create. */
@@ -173,7 +184,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   #accept(outcome: "created" | "unchanged", createdAt: number | undefined): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    const { readCreatedAt } = this.#shared;
+    const { readCreatedAt } = this.target;
     // A plant is unchanged under an id that the server chose if the engine lost a connection, and
     // committed the batch, with the same time, twice.
     if (readCreatedAt === undefined || outcome === "created" || this.idSource === "server")
@@ -181,12 +192,12 @@ export class Exchange implements PendingCreate, BodyOwner {
     else
       readCreatedAt(this.plant.id).then(
         (time) => this.#sendPlant(outcome, time),
-        () => this.#sendError(unreadable(this.#shared.collection, this.plant)),
+        () => this.#sendError(unreadable(this.collection, this.plant)),
       );
   }
 
   #sendPlant(outcome: "created" | "unchanged", createdAt?: bigint | number): void {
-    const { collection, itemPath } = this.#shared;
+    const { collection, itemPath } = this.target;
     const { create, replace, change } = collection.operations;
     this.#complete(create.status, outcome, undefined);
     const response = plantResponse(collection, this.plant, this.requestId, createdAt, this.request);

@@ -5,9 +5,7 @@ import { type Operation, type OperationServices, rejectAuthenticated } from "./o
 import { type Route, routerOf } from "./router.ts";
 import { TickBudget } from "./tick-budget.ts";
 
-export interface HandlerDependencies
-  extends OperationServices,
-    Omit<ExchangeDependencies, "tickBudget" | "itemPath"> {
+export interface HandlerDependencies extends OperationServices, Omit<ExchangeDependencies, "tickBudget"> {
   readonly operations: readonly Operation[];
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
@@ -38,9 +36,9 @@ export const inProcess: RequestContext = {
 };
 
 export function createHandler(dependencies: HandlerDependencies): Handler {
-  const findRoute = routerOf(dependencies.operations, dependencies.basePath, dependencies.collection);
+  const findRoute = routerOf(dependencies.operations, dependencies.basePath, dependencies.contract);
   const tickBudget = new TickBudget();
-  const shared: ExchangeDependencies = { ...dependencies, itemPath: itemPathOf(dependencies), tickBudget };
+  const shared: ExchangeDependencies = { ...dependencies, tickBudget };
 
   return (request, context) =>
     new Promise((resolve) => {
@@ -73,13 +71,4 @@ export function pathOf(url: string): string {
   if (start === -1) return "/";
   const end = url.indexOf("?", start);
   return end === -1 ? url.slice(start) : url.slice(start, end);
-}
-
-/** Undefined if the success is no 201, or no operation returns what was created. */
-function itemPathOf({ collection, operations, basePath }: HandlerDependencies): string[] | undefined {
-  const isOffered = operations.some(
-    ({ method, path, advice }) => method === "GET" && advice !== undefined && path === collection.itemPath,
-  );
-  const isCreated = collection.operations.create.status === 201;
-  return isCreated && isOffered ? `${basePath}${collection.itemPath}`.split("{id}") : undefined;
 }

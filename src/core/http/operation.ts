@@ -3,14 +3,13 @@
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { ResolveCreator } from "../auth/creators.ts";
 import type { Access } from "../contract/access.ts";
-import type { Collection, Contract } from "../contract/contract.ts";
+import type { Contract } from "../contract/contract.ts";
 import type { ErrorFormat } from "../contract/error-format.ts";
 import { ApiError } from "../contract/errors.ts";
-import type { PlantId } from "../contract/plant-id.ts";
 import type { CreateQueue } from "../store/group-commit.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import type { BodyReader } from "./body-reader.ts";
-import type { Exchange } from "./exchange.ts";
+import type { CreateTarget, Exchange } from "./exchange.ts";
 import type { OperationDocument } from "./operation-document.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
@@ -47,9 +46,8 @@ export interface Operation {
 /** The parts of the server that operations use. */
 export interface OperationServices {
   readonly contract: Contract;
-  readonly collection: Collection;
-  /** Makes the id of a plant without one, where the contract lets the server choose it. */
-  readonly newId: () => PlantId;
+  /** By the table of their collection. */
+  readonly targets: ReadonlyMap<string, CreateTarget>;
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly resolveCreator: ResolveCreator;
   /** Undefined where callers have no rate. */
@@ -63,12 +61,11 @@ export interface OperationServices {
 /** Responds with an error to callers with credentials, and with theirs to others. Never rejects. */
 export async function rejectAuthenticated(
   exchange: Exchange,
-  { authenticator, collection }: Pick<OperationServices, "authenticator" | "collection">,
+  { authenticator, contract }: Pick<OperationServices, "authenticator" | "contract">,
   error: ApiError,
 ): Promise<void> {
   try {
-    const { access } = collection.operations.create;
-    const caller = await authenticator.authenticate(exchange.request.headers, access);
+    const caller = await authenticator.authenticate(exchange.request.headers, contract.access);
     if (caller instanceof ApiError) return exchange.reject(caller);
     exchange.caller = caller;
     exchange.reject(error);

@@ -1,6 +1,6 @@
 // Finds the operation of a request, or the error for a path or method without one.
 
-import type { Collection } from "../contract/contract.ts";
+import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
 import { decodePercent, normalizePercent } from "../contract/json/percent-encoding.ts";
 import { withArticle } from "../contract/words.ts";
@@ -22,7 +22,7 @@ export function isFixedPath(path: string): boolean {
 export function routerOf(
   operations: readonly Operation[],
   basePath: string,
-  collection: Collection,
+  contract: Contract,
 ): (method: string, path: string) => Route {
   const base = RegExp.escape(normalizePercent(basePath));
   const rows = operations.map((operation) => {
@@ -55,7 +55,7 @@ export function routerOf(
     }
     const served = offered.map(({ operation }) => operation).filter(({ advice }) => advice !== undefined);
     const error =
-      served.length === 0 ? notFound(path, basePath, collection) : methodNotAllowed(method, path, served);
+      served.length === 0 ? notFound(path, basePath, contract) : methodNotAllowed(method, path, served);
     return { method, path, operation: undefined, error, segments: {} };
   };
 }
@@ -77,10 +77,10 @@ function methodNotAllowed(method: string, sent: string, offered: readonly Operat
   return new ApiError("methodNotAllowed", message, { allow: allow.join(", ") });
 }
 
-function notFound(path: string, basePath: string, collection: Collection): ApiError {
-  const { one } = collection.words;
-  return new ApiError(
-    "notFound",
-    `There is nothing at ${shortened(path)}; POST ${basePath}${collection.path} creates ${withArticle(one)}.`,
+function notFound(path: string, basePath: string, { collections }: Contract): ApiError {
+  const [first, ...others] = collections.map(
+    ({ path: own, words }) => `POST ${basePath}${own} creates ${withArticle(words.one)}`,
   );
+  const more = others.length === 0 ? "" : `, and ${others.length} other paths are described`;
+  return new ApiError("notFound", `There is nothing at ${shortened(path)}; ${first}${more}.`);
 }

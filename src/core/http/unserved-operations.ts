@@ -1,22 +1,18 @@
 // The operations that a contract describes and this server does not have: they respond with 501.
 
-import type { Collection, Contract } from "../contract/contract.ts";
+import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
 import { encodePath } from "../contract/json/percent-encoding.ts";
 import { type Operation, rejectAuthenticated } from "./operation.ts";
 
 /** @param offered those that are served: others with the same method and path are left out. */
-export function unservedOperations(
-  contract: Contract,
-  collection: Collection,
-  offered: readonly Operation[],
-): Operation[] {
+export function unservedOperations(contract: Contract, offered: readonly Operation[]): Operation[] {
   return unservedOf(contract, offered).map(({ method, path }) => ({
     operationId: `${method.toLowerCase()}Unserved`,
     method,
     path: encodePath(path),
     advice: undefined,
-    run: (exchange, services) => rejectAuthenticated(exchange, services, notServed(collection, method, path)),
+    run: (exchange, services) => rejectAuthenticated(exchange, services, notServed(contract, method, path)),
   }));
 }
 
@@ -32,9 +28,9 @@ export function pathShape(path: string): string {
   return path.replaceAll(/\{[^{}]*\}/g, "{}");
 }
 
-export function notServed(collection: Collection, method: string, path: string): ApiError {
+export function notServed({ collections }: Contract, method: string, path: string): ApiError {
   return new ApiError(
     "notImplemented",
-    `${method} ${path} is described in the contract, but this server does not implement it; use the operations of ${collection.path}.`,
+    `${method} ${path} is described in the contract, but this server does not implement it; use the operations of ${collections.map(({ path }) => path).join(", ")}.`,
   );
 }

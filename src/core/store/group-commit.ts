@@ -73,7 +73,7 @@ const codeUnitsPerPlant = 4_096;
 const holdMsMax = 20;
 
 export class GroupCommit implements CreateQueue {
-  readonly #store: Pick<PlantStore, "create" | "assertWritable" | "collection">;
+  readonly #store: Pick<PlantStore, "create" | "assertWritable">;
   readonly #limits: GroupCommitLimits;
   readonly #context: QueueContext;
   readonly #schedule: (start: () => void) => void;
@@ -93,7 +93,7 @@ export class GroupCommit implements CreateQueue {
 
   /** @param limits read at each use, so they may change while the queue is in use. */
   constructor(
-    store: Pick<PlantStore, "create" | "assertWritable" | "collection">,
+    store: Pick<PlantStore, "create" | "assertWritable">,
     limits: GroupCommitLimits,
     context: QueueContext,
   ) {
@@ -123,7 +123,7 @@ export class GroupCommit implements CreateQueue {
   }
 
   #enqueue(pending: PendingCreate): void {
-    const size = this.#sizeOf(pending);
+    const size = sizeOf(pending);
     const share = this.#shares.get(pending.callerKey);
     this.#queue.push(pending);
     this.#size += size;
@@ -200,7 +200,7 @@ export class GroupCommit implements CreateQueue {
   }
 
   #release(pending: PendingCreate): void {
-    const size = this.#sizeOf(pending);
+    const size = sizeOf(pending);
     const share = this.#shares.get(pending.callerKey);
     this.#size -= size;
     if (share === undefined || share.size === size) this.#shares.delete(pending.callerKey);
@@ -236,14 +236,14 @@ export class GroupCommit implements CreateQueue {
     this.#resolveIfIdle();
   }
 
-  /** How many plants one counts as. */
-  #sizeOf({ plant }: PendingCreate): number {
-    return 1 + Math.floor(countCodeUnits(this.#store.collection, plant.values) / codeUnitsPerPlant);
-  }
-
   #resolveIfIdle(): void {
     if (this.#isClosed && this.#batchesInFlight === 0 && this.#queue.length === 0) this.#idle.resolve();
   }
+}
+
+/** How many plants one counts as. */
+function sizeOf({ collection, plant }: PendingCreate): number {
+  return 1 + Math.floor(countCodeUnits(collection, plant.values) / codeUnitsPerPlant);
 }
 
 function isAvailable(outcome: Outcome): boolean {

@@ -44,7 +44,7 @@ export class GroupRead {
     const columns = ["id", ...timeColumns(collection), ...collection.fields.map(({ column }) => column)].join(
       ", ",
     );
-    this.#select = `SELECT ${columns} FROM plants WHERE id IN `;
+    this.#select = `SELECT ${columns} FROM "${collection.table}" WHERE id IN `;
   }
 
   /** Reads one plant. Rejects with TurnTimeout, or as the store does. */

@@ -1,6 +1,13 @@
 // Edits of stored plants, by operators and by clients, with the SQL of every engine.
 
-import type { Collection, Field, PlantColumns, Values } from "../contract/contract.ts";
+import {
+  type Collection,
+  type Contract,
+  collectionOf,
+  type Field,
+  type PlantColumns,
+  type Values,
+} from "../contract/contract.ts";
 import { plantJson, toColumns, toValues } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { changeTimeColumn } from "./schema.ts";
@@ -40,6 +47,8 @@ export interface Creation {
 
 /** The run that the edits of a call are recorded under, in the table `edits`. */
 export interface RunPart {
+  /** The table of the collection that is edited. */
+  readonly table: string;
   readonly run: string;
   /** Who edits, as JSON. */
   readonly editor: string;
@@ -73,32 +82,37 @@ type EditedRow = PlantColumns & {
  * @param collation follows the name of a text column, so that texts are compared by their bytes.
  */
 export function* editWork(
-  collection: Collection,
+  contract: Contract,
   edits: readonly PlantEdit[],
   runs: RunPart | readonly RunPart[],
   collation = "",
 ): SqlWork<EditOutcome[]> {
   const editedAt = Date.now();
-  // Sorted by id, so that two transactions lock the same plants in the same order and cannot
-  // deadlock.
-  const inOrder = [...edits.entries()].toSorted(
-    ([, { id: one }], [, { id: other }]) => Number(one > other) - Number(one < other),
+  const all = edits.map((edit, index) => {
+    const part = "run" in runs ? { ...runs, first: runs.first + index } : (runs[index] as RunPart);
+    return { edit, part, collection: collectionOf(contract, part.table), index };
+  });
+  // Sorted by table and id, so that two transactions lock the same plants in the same order and
+  // cannot deadlock.
+  const inOrder = all.toSorted(
+    ({ edit: { id: one }, part }, { edit: { id: other }, part: { table } }) =>
+      Number(part.table > table) - Number(part.table < table) || Number(one > other) - Number(one < other),
   );
   const edited: (EditedRow | undefined)[] = [];
-  for (const [index, edit] of inOrder)
+  for (const { index, edit, collection } of inOrder)
     edited[index] = (yield writeStatement(collection, edit, editedAt, collation))[0] as EditedRow | undefined;
-  for (const [index, { id, expected, replacement }] of edits.entries()) {
+  for (const { index, edit, part, collection } of all) {
     const row = edited[index];
     if (row === undefined) continue;
-    const { run, editor, first } =
-      "run" in runs ? { ...runs, first: runs.first + index } : (runs[index] as RunPart);
+    const { id, expected, replacement } = edit;
+    const { table, run, editor, first } = part;
     const before = expected === "any" ? toValues(collection, row) : expected;
     const texts = [editor, recordedPlant(collection, id, before), recordedPlant(collection, id, replacement)];
     const { created_at, creator } = row;
     yield {
-      sql: `INSERT INTO edits (run, seq, plant_id, edited_at, editor, before, after, created_at, creator)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      parameters: [run, first, id, editedAt, ...texts, created_at, creator],
+      sql: `INSERT INTO edits (run, seq, collection, plant_id, edited_at, editor, before, after, created_at, creator)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      parameters: [run, first, table, String(id), editedAt, ...texts, created_at, creator],
     };
   }
   return edits.map((_, index) => (edited[index] === undefined ? "changed" : "done"));
@@ -111,7 +125,7 @@ function writeStatement(
   editedAt: number,
   collation: string,
 ): SqlStatement {
-  const { fields } = collection;
+  const { table, fields } = collection;
   const columns = fields.map(({ column }) => column);
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
@@ -121,7 +135,7 @@ function writeStatement(
     if (creation === undefined) throw new Error("A plant that is restored needs its creation");
     const { createdAt, creator } = creation;
     const others = [createdAt, creator, id].map(parameter);
-    const sql = `INSERT INTO plants (${columns.join(", ")}, created_at, creator, id)
+    const sql = `INSERT INTO "${table}" (${columns.join(", ")}, created_at, creator, id)
                  VALUES (${[...values, ...others].join(", ")}) ON CONFLICT (id) DO NOTHING ${returning}`;
     return { sql, parameters };
   }
@@ -130,10 +144,10 @@ function writeStatement(
     return `${column}${type.column.postgres === "text" ? collation : ""} IS NOT DISTINCT FROM ${parameter(value)}`;
   });
   const where = `WHERE ${[...conditions, `id = ${parameter(id)}`].join(" AND ")} ${returning}`;
-  if (replacement === undefined) return { sql: `DELETE FROM plants ${where}`, parameters };
+  if (replacement === undefined) return { sql: `DELETE FROM "${table}" ${where}`, parameters };
   const assignments = values.map((value, index) => `${columns[index]} = ${value}`);
   if (collection.keepsChangeTime) assignments.push(`${changeTimeColumn} = ${editedAt}`);
-  return { sql: `UPDATE plants SET ${assignments.join(", ")} ${where}`, parameters };
+  return { sql: `UPDATE "${table}" SET ${assignments.join(", ")} ${where}`, parameters };
 }
 
 /** A plant in the history: the body that would create it. */

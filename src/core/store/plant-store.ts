@@ -22,14 +22,20 @@ import type { TokenStore } from "./sql-tokens.ts";
 export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
 
 export interface NewEntry {
+  /** One of the store's contract. */
+  readonly collection: Collection;
   readonly plant: Plant;
   /** The key of the token or the provider's subject that creates it; null if unknown. */
   readonly creator: number | null;
 }
 
 /** Entries of plants with one creator, such as those of an import. */
-export function toEntries(plants: readonly Plant[], creator: number | null = null): NewEntry[] {
-  return plants.map((plant) => ({ plant, creator }));
+export function toEntries(
+  collection: Collection,
+  plants: readonly Plant[],
+  creator: number | null = null,
+): NewEntry[] {
+  return plants.map((plant) => ({ collection, plant, creator }));
 }
 
 /** The outcome of a plant whose id is already stored. */
@@ -58,15 +64,12 @@ export interface PlantStore extends AsyncDisposable {
   /** The contract of the stored plants. */
   readonly contract: Contract;
 
-  /** The only collection of the contract. */
-  readonly collection: Collection;
-
   /** How many batches a group commit keeps in flight. */
   readonly batchesInFlightMax: number;
 
   /**
    * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the
-   * order of the batch: of two plants with one id the first is created, and the second compared
+   * order of the batch: of two plants of a collection with one id the first is created, and the second compared
    * with it. Rejects only on an internal error. May be called while other batches are in flight,
    * as the console's import does beside those of the group commit.
    *

@@ -1,15 +1,10 @@
-// The tables of a store, and the columns that its plants have by its contract.
+// The tables of a store: those of its collections, with the columns that the contract gives them, and
+// those that all collections share.
 
-import {
-  type Collection,
-  type Contract,
-  type ContractSource,
-  type Field,
-  onlyCollection,
-} from "../contract/contract.ts";
+import type { Collection, Contract, ContractSource, Field } from "../contract/contract.ts";
 import type { ColumnValue } from "../contract/values/stored-types.ts";
 import { OperatorError } from "../operator-error.ts";
-import { isSameSource } from "./store-contract.ts";
+import { type AddedField, isSameSource } from "./store-contract.ts";
 
 type Engine = "sqlite" | "postgres";
 
@@ -26,19 +21,13 @@ const dialects = {
  * One migration for each version, in statements: Citus sends each to its nodes. A released one is
  * never edited: add another below it.
  */
-const migrations: readonly ((collection: Collection, engine: Engine) => readonly string[])[] = [
+const migrations: readonly ((engine: Engine) => readonly string[])[] = [
   // A creator is null where it is unknown. An edit has what the plant was and became, as JSON, and
-  // when and by whom a deleted one was created.
-  (collection, engine) => {
+  // when and by whom a deleted one was created; its id is a text, whatever the collection has.
+  (engine) => {
     const { int8, strict, withoutRowid } = dialects[engine];
-    const id = idColumnType(collection, engine);
     return [
-      `CREATE TABLE plants (
-         id         ${id} PRIMARY KEY,
-         ${columnDefinitions(collection, engine)},
-         created_at ${int8} NOT NULL,
-         creator    integer
-       ) ${collection.id.type.kind === "integer" ? strict : withoutRowid}`,
+      `CREATE TABLE collections (name text PRIMARY KEY, path text NOT NULL) ${withoutRowid}`,
 
       `CREATE TABLE creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE) ${strict}`,
 
@@ -58,14 +47,15 @@ const migrations: readonly ((collection: Collection, engine: Engine) => readonly
       `CREATE TABLE edits (
          run        text NOT NULL,
          seq        ${int8} NOT NULL,
-         plant_id   ${id} NOT NULL,
+         collection text NOT NULL,
+         plant_id   text NOT NULL,
          edited_at  ${int8} NOT NULL,
          editor     text NOT NULL,
          before     text,
          after      text,
          created_at ${int8} NOT NULL,
          creator    integer,
-         PRIMARY KEY (plant_id, run, seq)
+         PRIMARY KEY (plant_id, collection, run, seq)
        ) ${strict}`,
       "CREATE INDEX edits_by_run ON edits (run, seq)",
       "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
@@ -78,14 +68,30 @@ export const newestVersion = migrations.length;
 
 /** A store before it is opened. */
 export interface FoundStore {
-  /** 0 if there is none yet; then it has neither source nor columns. */
+  /** 0 if there is none yet; then it has neither source nor tables. */
   readonly version: number;
   readonly source: ContractSource | undefined;
-  /** The types of the columns of its plants, by their names. */
-  readonly columns: ReadonlyMap<string, string>;
+  readonly tables: StoredTables;
 }
 
-export const noStore: FoundStore = { version: 0, source: undefined, columns: new Map() };
+/** The types of the columns of each collection's table, by their names. */
+export type StoredTables = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+/** A column of a collection's table. */
+interface StoredColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly type: string;
+}
+
+export function toStoredTables(columns: readonly StoredColumn[]): StoredTables {
+  const tables = Map.groupBy(columns, ({ table }) => table);
+  return new Map(
+    [...tables].map(([table, own]) => [table, new Map(own.map(({ column, type }) => [column, type]))]),
+  );
+}
+
+export const noStore: FoundStore = { version: 0, source: undefined, tables: new Map() };
 
 /** Throws an OperatorError if a newer program has written a store. */
 export function assertKnownVersion(version: number, store: string): void {
@@ -96,13 +102,18 @@ export function assertKnownVersion(version: number, store: string): void {
 }
 
 /** Whether a store has the newest version, this contract, and a column for each of its fields. */
-export function isUpToDate({ version, source, columns }: FoundStore, contract: Contract): boolean {
-  const collection = onlyCollection(contract);
+export function isUpToDate({ version, source, tables }: FoundStore, contract: Contract): boolean {
   return (
     version === newestVersion &&
     isSameSource(source, contract.source) &&
-    collection.fields.every(({ columnName }) => columns.has(columnName)) &&
-    (!collection.keepsChangeTime || columns.has(changeTimeColumn))
+    contract.collections.every(({ table, fields, keepsChangeTime }) => {
+      const columns = tables.get(table);
+      return (
+        columns !== undefined &&
+        fields.every(({ columnName }) => columns.has(columnName)) &&
+        (!keepsChangeTime || columns.has(changeTimeColumn))
+      );
+    })
   );
 }
 
@@ -119,8 +130,8 @@ export function notUpToDate(store: string, wanted?: ContractSource): OperatorErr
 export const changeTimeColumn = "changed_at";
 
 /** The statements that bring the tables of a version to the newest one. */
-export function migrationStatements(version: number, collection: Collection, engine: Engine): string[] {
-  return migrations.slice(version).flatMap((migration) => migration(collection, engine));
+export function migrationStatements(version: number, engine: Engine): string[] {
+  return migrations.slice(version).flatMap((migration) => migration(engine));
 }
 
 /**
@@ -132,10 +143,33 @@ function idColumnType({ id: { type } }: Collection, engine: Engine): string {
   return name === "text" ? 'text COLLATE "C"' : name;
 }
 
-/** The columns of all fields for CREATE TABLE. NOT NULL is left to validation. */
-function columnDefinitions({ fields, keepsChangeTime }: Collection, engine: Engine): string {
-  const own = fields.map((field) => definition(field, engine));
-  return [...own, ...(keepsChangeTime ? [changeTimeDefinition(engine)] : [])].join(", ");
+/** Creates the table of a collection, with all columns. NOT NULL is left to validation. */
+function tableStatement(collection: Collection, engine: Engine): string {
+  const { table, id, fields, keepsChangeTime } = collection;
+  const { int8, strict, withoutRowid } = dialects[engine];
+  const columns = [
+    `id ${idColumnType(collection, engine)} PRIMARY KEY`,
+    ...fields.map((field) => definition(field, engine)),
+    ...(keepsChangeTime ? [changeTimeDefinition(engine)] : []),
+    `created_at ${int8} NOT NULL`,
+    "creator integer",
+  ];
+  return `CREATE TABLE "${table}" (${columns.join(", ")}) ${id.type.kind === "integer" ? strict : withoutRowid}`;
+}
+
+/** The statements that bring the tables of a store to the collections of a contract. */
+export function collectionStatements(
+  collections: readonly Collection[],
+  engine: Engine,
+  tables: StoredTables,
+): string[] {
+  return collections.flatMap((collection) => {
+    const { table, path } = collection;
+    const columns = tables.get(table);
+    if (columns !== undefined) return columnStatements(collection, engine, columns);
+    const registered = `INSERT INTO collections VALUES (${literal(table, engine)}, ${literal(path, engine)})`;
+    return [tableStatement(collection, engine), registered];
+  });
 }
 
 /** A query that finds no row in a store that can have a field, and the error if it finds one. */
@@ -150,22 +184,23 @@ interface FieldCheck {
  * and in the history of plants that are gone.
  */
 export function fieldChecks(
-  added: readonly Field[],
+  added: readonly AddedField[],
   engine: Engine,
-  columns: ReadonlyMap<string, string>,
+  tables: StoredTables,
 ): FieldCheck[] {
   const { find } = dialects[engine];
   return added
-    .filter(({ columnName }) => columns.has(columnName))
-    .flatMap(({ name, jsonName, column }) => {
+    .filter(({ table, field: { columnName } }) => tables.get(table)?.has(columnName))
+    .flatMap(({ table, field: { name, jsonName, column } }) => {
       const member = literal(jsonName, engine);
       const error = new OperatorError(
         `the store or its history has values of "${name}" from an earlier contract, which this one might not accept; give the field another name`,
       );
       return [
-        { sql: `SELECT 1 FROM plants WHERE ${column} IS NOT NULL LIMIT 1`, error },
+        { sql: `SELECT 1 FROM "${table}" WHERE ${column} IS NOT NULL LIMIT 1`, error },
         {
-          sql: `SELECT 1 FROM edits WHERE ${find}(before, ${member}) > 0 OR ${find}(after, ${member}) > 0 LIMIT 1`,
+          sql: `SELECT 1 FROM edits WHERE collection = ${literal(table, engine)}
+                AND (${find}(before, ${member}) > 0 OR ${find}(after, ${member}) > 0) LIMIT 1`,
           error,
         },
       ];
@@ -173,32 +208,32 @@ export function fieldChecks(
 }
 
 /**
- * The statements that bring the table to the fields of a contract. A field that is gone keeps its
+ * The statements that bring a table to the fields of its collection. A field that is gone keeps its
  * column.
  *
  * @param columns the types of the table's columns by their names.
  */
-export function columnStatements(
-  { fields, keepsChangeTime }: Collection,
+function columnStatements(
+  { table, fields, keepsChangeTime }: Collection,
   engine: Engine,
   columns: ReadonlyMap<string, string>,
 ): string[] {
   const isNew = keepsChangeTime && !columns.has(changeTimeColumn);
-  const time = isNew ? [`ALTER TABLE plants ADD COLUMN ${changeTimeDefinition(engine)}`] : [];
+  const time = isNew ? [`ALTER TABLE "${table}" ADD COLUMN ${changeTimeDefinition(engine)}`] : [];
   const ofFields = fields.flatMap((field) => {
     const { name, column, columnName, type, isRequired, fill } = field;
     const existing = columns.get(columnName)?.toLowerCase();
     const value = fill === undefined ? undefined : literal(type.toColumn(fill), engine);
     if (existing === undefined)
       return [
-        `ALTER TABLE plants ADD COLUMN ${definition(field, engine)}${value === undefined ? "" : ` DEFAULT ${value}`}`,
+        `ALTER TABLE "${table}" ADD COLUMN ${definition(field, engine)}${value === undefined ? "" : ` DEFAULT ${value}`}`,
       ];
     if (existing !== type.column[engine].toLowerCase())
       throw new OperatorError(
         `the store has a column of ${existing} for "${name}" from an earlier contract, which would be ${type.expected}; give the field another name`,
       );
     return isRequired && value !== undefined
-      ? [`UPDATE plants SET ${column} = ${value} WHERE ${column} IS NULL`]
+      ? [`UPDATE "${table}" SET ${column} = ${value} WHERE ${column} IS NULL`]
       : [];
   });
   return [...ofFields, ...time];

@@ -1,12 +1,18 @@
 // The contract of a store: it is written into the store when that is created, and read there.
 
-import { type Contract, type ContractSource, type Field, onlyCollection } from "../contract/contract.ts";
+import type { Contract, ContractSource, Field } from "../contract/contract.ts";
 import { OperatorError } from "../operator-error.ts";
+
+/** A field that the store's contract does not have, and the table of its collection. */
+export interface AddedField {
+  readonly table: string;
+  readonly field: Field;
+}
 
 interface ChosenContract {
   readonly contract: Contract;
   /** The fields that the store's own contract does not have. */
-  readonly added: readonly Field[];
+  readonly added: readonly AddedField[];
 }
 
 /**
@@ -30,15 +36,21 @@ export async function chooseContract(
   const { readContract } = await import("../contract/description/read-contract.ts");
   if (isUnchanged) return { contract: await readContract(own ?? chosen), added: [] };
   const { findRefusedChange } = await import("../contract/description/compare-contracts.ts");
-  const contract = await readContract(wanted);
-  const [stored, collection] = [onlyCollection(await readContract(own)), onlyCollection(contract)];
-  const refused = findRefusedChange(stored, collection);
-  if (refused !== undefined)
-    throw new OperatorError(
-      `the store has another contract, which it keeps: ${refused}; name a contract that fits, or another store`,
-    );
-  const names = new Set(stored.fields.map(({ name }) => name));
-  return { contract, added: collection.fields.filter(({ name }) => !names.has(name)) };
+  const [stored, contract] = [await readContract(own), await readContract(wanted)];
+  const added = contract.collections.flatMap((collection) => {
+    const { table, path, fields } = collection;
+    const before = stored.collections.find((each) => each.table === table);
+    const refused = before && findRefusedChange(before, collection);
+    if (refused !== undefined) {
+      const where = contract.collections.length > 1 ? `of ${path}, ` : "";
+      throw new OperatorError(
+        `the store has another contract, which it keeps: ${where}${refused}; name a contract that fits, or another store`,
+      );
+    }
+    const names = new Set(before?.fields.map(({ name }) => name));
+    return fields.filter(({ name }) => !names.has(name)).map((field) => ({ table, field }));
+  });
+  return { contract, added };
 }
 
 /** A source as the columns of a store have it. */

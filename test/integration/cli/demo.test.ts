@@ -91,7 +91,7 @@ testIfInstalled(
     const certificate = await readCertificate(makeCertificate(folder, "site", "/CN=plants.example"));
     await using server = await startInProcess({ listener: { host: "127.0.0.1", port: 0, certificate } });
     const { id, expected, replacement } = demoEdit(plantStore) as PlantEdit & { readonly expected: Values };
-    await server.store.create(toEntries([{ id, values: expected }]));
+    await server.store.create(toEntries(plantStore, [{ id, values: expected }]));
     await using sql = await server.store.openSql();
     {
       await using _ = startDemoTraffic(server.url, server.store, 20);

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
-import { plant } from "../../support/contracts.ts";
+import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { jsonLines } from "../../support/output.ts";
 import { createStore, runCommand, withStore } from "../../support/server.ts";
@@ -104,8 +104,10 @@ for (const engine of engines) {
     const { database } = place;
     await withStore(database, "create", async (store) => {
       const creator = await store.tokens.creatorKey('a "b",\tc');
-      await store.create(toEntries([{ id: 1n, name: "tab\tand\\slash", tag: "b" }].map(plant), creator));
-      await store.create(toEntries([{ id: 2n, name: "import" }].map(plant)));
+      await store.create(
+        toEntries(plantStore, [{ id: 1n, name: "tab\tand\\slash", tag: "b" }].map(plant), creator),
+      );
+      await store.create(toEntries(plantStore, [{ id: 2n, name: "import" }].map(plant)));
     });
     const { stdout } = await runCommand(["export", "--with-creation", "--database", database]);
     const plants = jsonLines(stdout);

@@ -93,7 +93,7 @@ for (const engine of engines) {
               ...{ dialect: sql.dialect, inTime: sql.inTime },
               async query(...query) {
                 const rows = await sql.query(...query);
-                await store.create(toEntries([{ id: --created, name: "meanwhile" }].map(plant)));
+                await store.create(toEntries(plantStore, [{ id: --created, name: "meanwhile" }].map(plant)));
                 return rows as never[];
               },
               [Symbol.asyncDispose]: () => sql[Symbol.asyncDispose](),
@@ -103,12 +103,16 @@ for (const engine of engines) {
         openQueue: { value: undefined },
         tokens: { value: store.tokens },
         contract: { value: store.contract },
-        collection: { value: store.collection },
       });
       await using own = await startInProcess({ store: racing, operations });
       const ownTarget = await own.target();
       const names = ["a", "b", "c"];
-      await store.create(toEntries(names.map((name, index) => plant({ id: 2_000n + BigInt(index), name }))));
+      await store.create(
+        toEntries(
+          plantStore,
+          names.map((name, index) => plant({ id: 2_000n + BigInt(index), name })),
+        ),
+      );
       const found = (await pages("?limit=3", (path) => sendTo(ownTarget, "GET", path))).flat();
       expect(found).toEqual(expect.arrayContaining(names.map((name) => ({ name }))));
     });

@@ -131,7 +131,7 @@ for (const engine of engines)
     for (const parity of [0n, 1n]) {
       const creator = await store.tokens.creatorKey(parity === 0n ? "even" : "odd");
       const ofParity = plants.filter(({ id }) => (BigInt(id) % 2n === 0n ? 0n : 1n) === parity);
-      await store.create(toEntries(ofParity, creator));
+      await store.create(toEntries(plantStore, ofParity, creator));
     }
     await runSql(place.database, "UPDATE plants SET created_at = abs(id % 97)");
     for (const [filter, isFound] of cases((id) => Math.abs(Number(id % 97n))))
@@ -204,7 +204,7 @@ for (const engine of engines)
     await using place = await engine.createTestStore(collection.source);
     await using store = await openedStore(place.database, undefined, collection.source);
     await using read = await store.openSql();
-    await store.create(toEntries(things));
+    await store.create(toEntries(collection, things));
     for (const [word, ids] of valueSearches) {
       const reading = { isDescending: false, plantsMax: 50 };
       const search = await searchPlants(collection, read, { words: [word] }, reading);

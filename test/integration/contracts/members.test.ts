@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { clientEditor } from "../../../src/collection-operations/edit-one.ts";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
+import { onlyCollection } from "../../../src/core/contract/contract.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
@@ -226,7 +227,7 @@ test("bodies of changes that wait for their turn count as memory, and one caller
   using folder = new TemporaryFolder();
   const store = await openedStore(`sqlite:${folder.file("members.db")}`, undefined, source);
   const limits = { bodyBytesMax: 400_000, inFlightBytesMax: 2_000_000 };
-  const operations = collectionOperations(store.collection);
+  const operations = collectionOperations(onlyCollection(store.contract));
   await using server = await startInProcess({ store, operations, limits });
   const [greedy, other] = [await server.createToken("greedy"), await server.createToken("other")];
   const put = (token: string, address: object) =>

@@ -92,7 +92,7 @@ for (const engine of engines)
         },
       )[0] as Plant[];
       for (let time = 0; time < 2; time++)
-        expect(new Set(await store.create(toEntries(random)))).toEqual(
+        expect(new Set(await store.create(toEntries(parcels, random)))).toEqual(
           new Set([time === 0 ? "created" : "unchanged"]),
         );
       const text = await exported(place.database);

@@ -37,7 +37,7 @@ for (const engine of engines) {
       const { database } = place;
       await using store = await openedStore(database);
       await using read = await store.openSql();
-      await store.create(toEntries(plants, await store.tokens.creatorKey("ci")));
+      await store.create(toEntries(plantStore, plants, await store.tokens.creatorKey("ci")));
       const undo: OpenStore["undo"] = async (filter) => {
         const run = new EditRun(store, ada);
         return { undo: run.id, ...(await undoRun(plantStore, run, read, filter)) };
@@ -54,7 +54,7 @@ for (const engine of engines) {
         const run = new EditRun(store, ada);
         const renamed = plant({ id: -7n, name: "Ficus", tag: "tree" });
         expect(
-          await run.edit([
+          await run.edit(plantStore, [
             { id: maxId, expected: aloe.values, replacement: undefined },
             { id: 5n, expected: aloe.values, replacement: undefined },
             { id: -7n, expected: aloe.values, replacement: undefined },
@@ -67,7 +67,7 @@ for (const engine of engines) {
           { run: run.id, id: maxId, editor: ada, before: aloe, after: undefined },
         ]);
         for (const { editedAt } of entries) expect(editedAt).toBeWithin(startedAt, Date.now() + 1);
-        await new EditRun(store, { by: "console", client: "::1" }).edit([
+        await new EditRun(store, { by: "console", client: "::1" }).edit(plantStore, [
           { id: -7n, expected: renamed.values, replacement: ficus.values },
         ]);
         const listed = async (filter: HistoryFilter) =>
@@ -94,7 +94,12 @@ for (const engine of engines) {
       const [one, other] = [values({ name: "one", tag: "" }), values({ name: "other" })];
       await withPlants([{ id, values: one }], async ({ store }) => {
         const outcomesOf = (...all: Values[]) =>
-          store.create(toEntries(all.map((each) => ({ id, values: each }))));
+          store.create(
+            toEntries(
+              plantStore,
+              all.map((each) => ({ id, values: each })),
+            ),
+          );
         for (const expected of [values({ name: "one" }), values({ name: "One", tag: "" }), other])
           expect(await editOne(store, { id, expected, replacement: undefined })).toBe("changed");
         expect(await editOne(store, { id, expected: one, replacement: other })).toBe("done");
@@ -121,7 +126,7 @@ for (const engine of engines) {
           }
         });
         const creating = Array.from({ length: 20 }, (_, round) =>
-          store.create(toEntries([...plants, plant({ id: BigInt(1_000 + round), name: "new" })])),
+          store.create(toEntries(plantStore, [...plants, plant({ id: BigInt(1_000 + round), name: "new" })])),
         );
         await Promise.all(editing);
         for (const outcomes of await Promise.all(creating)) {
@@ -141,7 +146,7 @@ for (const engine of engines) {
         const creation = await creationOf(maxId);
         const run = new EditRun(store, ada);
         // A plant that is edited twice in a run.
-        await run.edit([
+        await run.edit(plantStore, [
           { id: -7n, expected: ficus.values, replacement: values({ name: "1" }) },
           { id: -7n, expected: values({ name: "1" }), replacement: values({ name: "2", tag: "x" }) },
           { id: maxId, expected: aloe.values, replacement: undefined },
@@ -164,9 +169,12 @@ for (const engine of engines) {
       const plants = [1n, 2n, 3n, 4n].map((id) => plant({ id, name: `Rosa ${id}` }));
       await withPlants(plants, async ({ store, sql, undo }) => {
         const run = new EditRun(store, ada);
-        await run.edit(plants.map(({ id, values: expected }) => ({ id, expected, replacement: undefined })));
-        await store.create(toEntries([plant({ id: 2n, name: "another" })]));
-        await store.create(toEntries([plant({ id: 3n, name: "Rosa 3" })]));
+        await run.edit(
+          plantStore,
+          plants.map(({ id, values: expected }) => ({ id, expected, replacement: undefined })),
+        );
+        await store.create(toEntries(plantStore, [plant({ id: 2n, name: "another" })]));
+        await store.create(toEntries(plantStore, [plant({ id: 3n, name: "Rosa 3" })]));
         const one = await undo({ run: run.id, id: 4n });
         expect(one).toMatchObject({ found: 1, undone: 1, left: [] });
         expect(await undo({ run: run.id })).toMatchObject({ found: 4, undone: 1, unchanged: 2, left: [2n] });
@@ -188,7 +196,7 @@ for (const engine of engines) {
           Values,
           Values,
         ];
-        await run.edit([
+        await run.edit(plantStore, [
           { id: -7n, expected: ficus.values, replacement: first },
           { id: -7n, expected: first, replacement: second },
         ]);
@@ -210,7 +218,7 @@ for (const engine of engines) {
           expected: values({ name: names[index] ?? "" }),
           replacement: values({ name }),
         }));
-        await run.edit(edits);
+        await run.edit(plantStore, edits);
         await runSql(database, "UPDATE edits SET edited_at = edited_at - 1000 * seq");
         const after = await exported(database);
         const undone = await undo({ run: run.id });

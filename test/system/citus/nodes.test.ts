@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { commitBatch } from "../../../src/core/store/postgres/batch.ts";
 import { CitusNode } from "../../../src/core/store/postgres/citus/node.ts";
-import { ShardMap } from "../../../src/core/store/postgres/citus/shard-map.ts";
+import { readShardMaps, type ShardMap } from "../../../src/core/store/postgres/citus/shard-map.ts";
 import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-url.ts";
 import { classifyError } from "../../../src/core/store/postgres/errors.ts";
 import type { Queries } from "../../../src/core/store/postgres/host-pool.ts";
@@ -37,7 +37,7 @@ describeCitus("Citus nodes", () => {
     const query = (sql: string) => cluster.coordinator.query(name, sql);
     const queries = { query: async (sql: string) => ({ rows: await query(sql) }) } as Queries;
     const readMap = async () => {
-      const map = await ShardMap.read(queries);
+      const map = (await readShardMaps(queries)).get(plantStore.table);
       if (map === undefined) throw new Error("the plants are not distributed");
       return map;
     };
@@ -90,13 +90,16 @@ describeCitus("Citus nodes", () => {
       for (let round = 0; round < 20; round++) {
         const ids = Array.from({ length: 400 }, (_, id) => BigInt(round * 400 + id));
         const ofWorker = ids.filter((id) => map.nodeOf(id) === nodeName(worker));
-        const batch = toEntries(ofWorker.map((id) => plant({ id, name: "Fern" })));
+        const batch = toEntries(
+          plantStore,
+          ofWorker.map((id) => plant({ id, name: "Fern" })),
+        );
         const outcomes = await Promise.all([
           copying.once((pool) => {
             pool.copyFailedAt = Number.NEGATIVE_INFINITY;
-            return commitBatch(pool, plantStore, batch, Date.now());
+            return commitBatch(pool, batch, Date.now());
           }),
-          inserting.once((pool) => commitBatch(pool, plantStore, batch, Date.now())),
+          inserting.once((pool) => commitBatch(pool, batch, Date.now())),
         ]);
         expect<string[]>(outcomes.flat().toSorted()).toEqual([
           ...batch.map(() => "created"),
@@ -268,7 +271,6 @@ describeCitus("Citus nodes", () => {
     const node = new CitusNode({
       url,
       coordinator: { once: fail, withRetry: fail },
-      collection: plantStore,
       onUnavailable: () => undefined,
       onOutdated: () => refreshes++,
     });

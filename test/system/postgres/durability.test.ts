@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { storeAt } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
-import { plant } from "../../support/contracts.ts";
+import { plant, plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
@@ -25,7 +25,9 @@ describe.concurrent("settings with which commits could be lost", () => {
       const create = async (id: bigint) => (await post(target, plantJson(id, "Monstera"))).status;
       await using store = await storeAt(address).open("existing", () => undefined);
       expect(await create(1n)).toBe(200);
-      expect(await store.create(toEntries([{ id: 2n, name: "Monstera" }].map(plant)))).toEqual(["created"]);
+      expect(await store.create(toEntries(plantStore, [{ id: 2n, name: "Monstera" }].map(plant)))).toEqual([
+        "created",
+      ]);
       await database.awaitMissingStandby();
 
       const ids = [1_000_001n, 1_000_002n, 1_000_003n];
@@ -36,7 +38,7 @@ describe.concurrent("settings with which commits could be lost", () => {
       const [replay, outcomes, revocation] = await Promise.all([
         // Committed on the primary alone.
         create(1_000_001n),
-        store.create(toEntries(many)),
+        store.create(toEntries(plantStore, many)),
         settled(store.tokens.revoke("first", 1_000)),
       ]);
       expect(replay).toBe(503);

@@ -3,6 +3,7 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { Client } from "pg";
+import { onlyCollection } from "../../../src/core/contract/contract.ts";
 import { storeAt } from "../../../src/core/store/open-store.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -104,7 +105,7 @@ test("creates go on while a migration waits for a reader, and it names the reade
   await load.acknowledgedMore(2_000);
   await reader.end();
   await using store = await migrating;
-  expect(store.collection.fields.map(({ name }) => name)).toContain("note");
+  expect(onlyCollection(store.contract).fields.map(({ name }) => name)).toContain("note");
   await load.acknowledgedMore(100);
   await load.stop();
   expect([...load.statuses.keys()]).toEqual([200]);

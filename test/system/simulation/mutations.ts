@@ -2,6 +2,7 @@
 
 import type { Plant } from "../../../src/core/contract/contract.ts";
 import { type Outcome, toEntries } from "../../../src/core/store/plant-store.ts";
+import { plantStore } from "../../support/contracts.ts";
 import type { Mutation } from "./environment.ts";
 
 /** Maps the outcomes of every batch. */
@@ -12,7 +13,13 @@ function outcomes(change: (outcomes: Outcome[]) => Outcome[]): Mutation {
 /** Maps the plants of every batch. */
 function plants(change: (plant: Plant) => Plant): Mutation {
   return {
-    createBatch: (create) => (batch) => create(toEntries(batch.map(({ plant }) => change(plant)))),
+    createBatch: (create) => (batch) =>
+      create(
+        toEntries(
+          plantStore,
+          batch.map(({ plant }) => change(plant)),
+        ),
+      ),
   };
 }
 

@@ -54,7 +54,6 @@ export class SimulatedServer {
       {
         create: (batch) => this.#create(batch, environment),
         assertWritable: async () => undefined,
-        collection: plantStore,
       },
       { ...limits, ...mutation.limits, batchesInFlightMax: this.#store.batchesInFlightMax },
       { now: time.now, emit: () => undefined },
@@ -62,11 +61,14 @@ export class SimulatedServer {
     this.#tokens = new TokenCache(this.#store.tokens, time.wallNow, () => undefined);
     this.#handler = createHandler({
       contract: plantStore,
-      collection: plantStore,
-      newId: () => 1n,
+      targets: new Map([
+        [
+          plantStore.table,
+          { collection: plantStore, newId: () => 1n, itemPath: undefined, readCreatedAt: undefined },
+        ],
+      ]),
       operations: [createOperation(plantStore)],
       storeOf: undefined,
-      readCreatedAt: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
       resolveCreator: async () => undefined,
       groupCommit: this.#mutated(this.#groupCommit),
@@ -145,8 +147,10 @@ export class SimulatedServer {
   /** A group commit, with a planted bug in its create if there is one. */
   #mutated(groupCommit: GroupCommit): Pick<GroupCommit, "create" | "isFullFor"> {
     const { mutation, random } = this.#parts;
-    const createOne: CreateOne = ({ plant, creator, callerKey }) =>
-      new Promise((settle, fail) => groupCommit.create({ plant, creator, callerKey, settle, fail }));
+    const createOne: CreateOne = ({ collection: plantStore, plant, creator, callerKey }) =>
+      new Promise((settle, fail) =>
+        groupCommit.create({ collection: plantStore, plant, creator, callerKey, settle, fail }),
+      );
     const create = mutation.createOne?.(createOne, random);
     if (create === undefined) return groupCommit;
     return {

@@ -34,7 +34,7 @@ export class SqliteEnvironment {
   constructor(parts: SimulationParts) {
     this.#parts = parts;
     migrate(this.#disk, "the simulated disk", plantStore);
-    this.#reader = new SqlitePlants(new Transactions(this.#disk), plantStore, () => undefined);
+    this.#reader = new SqlitePlants(new Transactions(this.#disk), [plantStore], () => undefined);
     const all: Fault[] = ["throws", "full", "locked", "broken", "fsync", "killedBefore", "killedAfter"];
     // Some seeds have only some kinds of faults: many of one kind find bugs that a few of each do
     // not.
@@ -55,10 +55,10 @@ export class SqliteEnvironment {
       hasEnded = true;
       if (this.#disk.inTransaction) this.#disk.run("ROLLBACK");
     };
-    const memory = new BatchMemory(plantStore, new BatchSender().buffer);
+    const memory = new BatchMemory([plantStore], new BatchSender().buffer);
     const commit = (): void => {
       try {
-        plants ??= new SqlitePlants(new Transactions(connection), plantStore, (reason) =>
+        plants ??= new SqlitePlants(new Transactions(connection), [plantStore], (reason) =>
           this.#onUnavailable(reason),
         );
         memory.writeOutcomes(plants.create(memory.readBatch(), memory.createdAt));
@@ -117,7 +117,7 @@ export class SqliteEnvironment {
 
   /** A durably stored plant, as JSON. */
   durablePlant(id: PlantId): string | undefined {
-    const plant = this.#reader.get(id);
+    const plant = this.#reader.get(plantStore, id);
     return plant === undefined ? undefined : plantJson(plantStore, plant);
   }
 

@@ -13,7 +13,7 @@ import { plantJson } from "../../support/http.ts";
 import { settled } from "../../support/settled.ts";
 
 class HeldStore {
-  readonly collection = plantStore;
+  readonly contract = plantStore;
   readonly ids = new Set<PlantId>();
   /** Resolves when the first batch is there. */
   readonly arrived = Promise.withResolvers<void>();
@@ -150,11 +150,14 @@ test("an import replaces plants that differ after a dry run that only counts, in
     before: ["Rosa", null],
     after: ["Rosa canina", null],
   });
-  expect([context.store.count(), context.store.get(0n)?.values[0]]).toEqual([30, "Rosa"]);
+  expect([context.store.count(plantStore), context.store.get(plantStore, 0n)?.values[0]]).toEqual([
+    30,
+    "Rosa",
+  ]);
 
   const { run, ...done } = await importText(context, { update: "replace" }, text);
   expect(done).toMatchObject({ ...counts, update: "replace" });
-  expect(context.store.get(29n)?.values[0]).toBe("Rosa canina");
+  expect(context.store.get(plantStore, 29n)?.values[0]).toBe("Rosa canina");
   expect(context.emitted).toContainEqual(
     expect.objectContaining({
       message: "plants edited",

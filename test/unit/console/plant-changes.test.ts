@@ -41,7 +41,9 @@ test("a plant is created with the checks of the public operation", async () => {
   expect(await create(plantJson(1n, "Hoya"))).toBe(400);
   expect(await create("{")).toBe(400);
   expect(await create(plantJson(3n, "x".repeat(context.bodyBytesMax)))).toBe(400);
-  expect(context.store.get(9_007_199_254_740_993n)).toMatchObject({ values: ["Hoya", undefined] });
+  expect(context.store.get(plantStore, 9_007_199_254_740_993n)).toMatchObject({
+    values: ["Hoya", undefined],
+  });
   expect(context.emitted).toMatchObject([
     { message: "plant created", fields: { id: "9007199254740993", client } },
   ]);
@@ -117,7 +119,7 @@ test("many plants get a tag, and are deleted, in one run each, but not what has 
   expect(await changes.undo({ run, id: "" }, client)).toMatchObject({ undone: 1_089 });
   expect(await shown(context, { group: "t".repeat(80) })).toBe(tagged);
   expect(await edit(await shown(context, { idMin: "3", idMax: "3" }), "group")).toMatchObject({ edited: 1 });
-  expect(context.store.get(3n)).toEqual(plant({ id: 3n, name: "Rosa" }));
+  expect(context.store.get(plantStore, 3n)).toEqual(plant({ id: 3n, name: "Rosa" }));
 
   const tooMany = Array.from({ length: 10_001 }, (_, id) => `${id}:x`).join(" ");
   for (const [plants, change, value] of [
@@ -133,11 +135,15 @@ test("many plants get a tag, and are deleted, in one run each, but not what has 
 test("a group may be null, which is not the text of that word, and a required one cannot be removed", async () => {
   const set = async (collection: SingleContract, value: string) => {
     await using context = new MemoryContext(collection);
-    await context.store.create(toEntries([{ id: 1n, values: ["a"] }]));
+    await context.store.create(toEntries(collection, [{ id: 1n, values: ["a"] }]));
     const changes = new PlantChanges(context);
     const edit = { plants: await shown(context), change: "group", value };
     const status = await statusOf(changes.edit(edit, client));
-    return [status, context.store.get(1n)?.values[0], (await shown(context, { group: value })) !== ""];
+    return [
+      status,
+      context.store.get(collection, 1n)?.values[0],
+      (await shown(context, { group: value })) !== "",
+    ];
   };
   const nullable = await contractWith({ group: { type: ["string", "null"] } }, [], {
     "x-plantstore-group": "group",
@@ -180,7 +186,7 @@ test("the history of a plant has its newest edits, and undoes them", async () =>
   expect(await undo(change, "")).toEqual({ undone: 0, unchanged: 0, leftCount: 1 });
   expect(await undo(deletion, "7")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
   expect(await undo(change, "")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
-  expect(context.store.get(7n)).toEqual(plant({ id: 7n, name: "Rosa" }));
+  expect(context.store.get(plantStore, 7n)).toEqual(plant({ id: 7n, name: "Rosa" }));
   expect(await statusOf(undo(change, "8"))).toBe(404);
   expect(await statusOf(undo(change, "x"))).toBe(400);
 
@@ -194,11 +200,12 @@ test("an undo that fails halfway reports what it has undone", async () => {
   await using context = await MemoryContext.of(plants);
   const deletion = new EditRun(context.store, { by: "console" });
   await deletion.edit(
+    plantStore,
     toPlants(plants).map(({ id, values }) => ({ id, expected: values, replacement: undefined })),
   );
   let calls = 0;
-  const store: Pick<typeof context.store, "collection" | "edit" | "openSql"> = {
-    collection: plantStore,
+  const store: Pick<typeof context.store, "contract" | "edit" | "openSql"> = {
+    contract: plantStore,
     openSql: () => context.store.openSql(),
     edit: async (edits, run) => {
       if (++calls === 2) throw new Error("the disk is full");
@@ -207,7 +214,7 @@ test("an undo that fails halfway reports what it has undone", async () => {
   };
   const changes = new PlantChanges(consoleContext({ ...context, store }));
   expect(await settled(changes.undo({ run: deletion.id, id: "" }, "::1"))).toThrow("the disk is full");
-  const restored = context.store.count();
+  const restored = context.store.count(plantStore);
   expect(restored).toBeWithin(1, 300);
   expect(context.emitted).toEqual([
     expect.objectContaining({ message: "plants edited", fields: expect.objectContaining({ restored }) }),

@@ -4,12 +4,13 @@ import { expect, test } from "bun:test";
 import { PlantCount } from "../../../src/console/plant-count.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import { consoleContext } from "../../support/console.ts";
+import { plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 
 test("a count that takes long says how far it is, and a later request has its result", async () => {
   const parts: ((part: { plants: bigint; last: bigint | null }[]) => void)[] = [];
   const sql = { query: () => new Promise((resolve) => parts.push(resolve)) } as unknown as SqlConnection;
-  const store = { bytesOnDisk: async () => 7 };
+  const store = { contract: plantStore, bytesOnDisk: async () => 7 };
   const count = new PlantCount(consoleContext({ store, reader: async () => sql }));
   expect(await count.read()).toEqual({ plants: null, countedSoFar: 0, bytes: 7 });
   parts[0]?.([{ plants: 100_000n, last: 100_000n }]);

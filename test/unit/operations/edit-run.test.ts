@@ -3,6 +3,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { editsMax } from "../../../src/core/store/plant-edit.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
+import { plantStore } from "../../support/contracts.ts";
 
 test("between two transactions, and not before the first, an edit run pauses for as long as one took", async () => {
   const calls: (string | number)[] = [];
@@ -21,7 +22,7 @@ test("between two transactions, and not before the first, an edit run pauses for
     expected: ["Rosa", undefined],
     replacement: undefined,
   }));
-  await run.edit(edits);
-  await run.edit(edits.slice(0, 1));
+  await run.edit(plantStore, edits);
+  await run.edit(plantStore, edits.slice(0, 1));
   expect(calls).toEqual([`edit ${editsMax}`, 1_000 / editsMax, "edit 10", 50, "edit 1"]);
 });

@@ -9,7 +9,7 @@ test("over its limit a create is unavailable, with the reason, and what is store
   const reasons: string[] = [];
   await using store = new MemoryStore(plantStore, (reason) => reasons.push(reason), 2 ** 20);
   const create = async (id: bigint) =>
-    (await store.create(toEntries([plant({ id, name: "x".repeat(100_000) })])))[0];
+    (await store.create(toEntries(plantStore, [plant({ id, name: "x".repeat(100_000) })])))[0];
   let created = 0n;
   while ((await create(created)) === "created") created++;
   expect(created).toBeGreaterThan(5n);
@@ -17,5 +17,5 @@ test("over its limit a create is unavailable, with the reason, and what is store
   store.replace(store.copy());
   expect(await create(0n)).toBe("unchanged");
   expect(await create(99n)).toBe("unavailable");
-  expect(store.count()).toBe(Number(created));
+  expect(store.count(plantStore)).toBe(Number(created));
 });

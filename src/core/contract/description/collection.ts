@@ -65,7 +65,14 @@ export async function findCollections(
     }
   }
   const withItems = found.filter(({ item }) => item !== undefined);
-  return { found: withItems.length > 0 ? withItems : found, faults };
+  if (withItems.length > 0 || found.length === 1)
+    return { found: withItems.length > 0 ? withItems : found, faults };
+  for (const { operation, path } of found)
+    faults.set(
+      operation.place.pointer,
+      operation.place.error(`there is no path of one resource, such as ${path}/{id}, beside it`),
+    );
+  return { found: [], faults };
 }
 
 async function readDescribed(

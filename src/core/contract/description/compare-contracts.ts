@@ -7,11 +7,10 @@ import { numberFormat, textFormat } from "../schema/formats.ts";
 import { isAnnotation, restrictsAlike } from "../schema/restrictions.ts";
 
 /**
- * The first change that a store cannot take over, as a sentence with both values; undefined if it
+ * The first change of a collection that a store cannot take over, as a sentence with both values; undefined if it
  * can: fields are added or gone, limits are widened, descriptions differ.
  */
 export function findRefusedChange(stored: Collection, wanted: Collection): string | undefined {
-  if (stored.path !== wanted.path) return `its collection is ${stored.path}, and would be ${wanted.path}`;
   const id = findNarrowed(stored.id, wanted.id);
   if (id !== undefined) return id;
   // Without one the limit of bytes is lower.

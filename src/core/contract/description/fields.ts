@@ -6,11 +6,11 @@ import { allOf, anyValue, type SchemaCheck } from "../schema/schema-check.ts";
 import type { FieldType, FieldValue } from "../values/stored-types.ts";
 import type { ObjectSchema, Property } from "./body-schema.ts";
 import type { Checks } from "./checks.ts";
-import { columnNameOf, quoteColumn } from "./column-names.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
 import { fieldTypeOf, isEnforced } from "./field-type.ts";
 import type { Place } from "./place.ts";
+import { columnNameOf, quoteColumn } from "./sql-names.ts";
 import { isChangeTime, isCreationTime } from "./times.ts";
 
 /**

@@ -18,10 +18,11 @@ import { readFields, textField } from "./fields.ts";
 import { schemaName } from "./names.ts";
 import { pathOfOne, readParts, type ServedPart } from "./operations.ts";
 import type { Faults, Place } from "./place.ts";
+import { tableNameOf } from "./sql-names.ts";
 
 /** A collection, and its operations as far as they are particular to it. */
 export interface ReadCollection {
-  readonly collection: Omit<Collection, "operations">;
+  readonly collection: Omit<Collection, "name" | "operations">;
   readonly parts: readonly ServedPart[];
 }
 
@@ -55,6 +56,7 @@ export async function readCollection(
     faults,
   );
   const collection = {
+    table: tableNameOf(path),
     words,
     path: encodePath(path),
     itemPath: encodePath(item === undefined ? `${collectionPath(path)}/{id}` : pathOfOne(item.path)),

@@ -1,8 +1,10 @@
 // Reads an OpenAPI description into the contract. Nothing in it is ignored silently: what is not
 // served or not checked is one of the contract's notes, and what cannot be served is an error.
 
-import type { Contract, ContractSource, OpenApiDocument } from "../contract.ts";
+import { bearerAccess } from "../access.ts";
+import type { Collection, Contract, ContractSource, OpenApiDocument } from "../contract.ts";
 import { isObject } from "../json/json-values.ts";
+import { decodePercent } from "../json/percent-encoding.ts";
 import { Checks } from "./checks.ts";
 import { findCollections } from "./collection.ts";
 import { parseDescription } from "./description-text.ts";
@@ -40,14 +42,16 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   const root = Place.root(document);
   const checks = new Checks();
   const { found, faults } = await findCollections(root, source.collection, checks);
-  if (found.length > 1) {
-    const all = found.map(({ path }) => path).join(", ");
-    throw root.at("paths").error(`it has several collections; choose one of ${all} with --collection`);
-  }
   const read: ReadCollection[] = [];
   for (const described of found)
     try {
-      read.push(await readCollection(root, described, { checks, faults, fills: source.fills === true }));
+      const one = await readCollection(root, described, { checks, faults, fills: source.fills === true });
+      const taken = read.find(({ collection }) => collection.table === one.collection.table);
+      if (taken !== undefined)
+        throw described.operation.place.error(
+          `its table would be that of ${taken.collection.describedPath}, so that one needs another path`,
+        );
+      read.push(one);
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;
       faults.set(described.operation.place.pointer, error);
@@ -59,6 +63,10 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   const common = commonShape(served);
   const collections = read.map(({ collection, parts }) => ({
     ...collection,
+    name: nameOf(
+      collection,
+      read.map((each) => each.collection),
+    ),
     operations: readOperations(parts, root, common, collection),
   }));
   const title = root.at("info", "title").value;
@@ -69,10 +77,21 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     basePath: basePathOf(root),
     collections,
     others,
+    access: collections[0]?.operations.create.access ?? bearerAccess,
     errors: { shape: common, shapes: {}, statuses: {} },
     notes: root.notes,
   };
 }
+
+/** The last segment of a collection's path, or all of it where another one has the same. */
+function nameOf({ describedPath }: Described, all: readonly Described[]): string {
+  const segments = (path: string) => path.split("/").filter((segment) => segment !== "");
+  const last = segments(describedPath).at(-1) ?? "";
+  const isAlone = all.filter((each) => segments(each.describedPath).at(-1) === last).length === 1;
+  return decodePercent(isAlone ? last : segments(describedPath).join("/"));
+}
+
+type Described = Pick<Collection, "describedPath">;
 
 function noCollection(root: Place, wanted: string | undefined): ContractError {
   return root

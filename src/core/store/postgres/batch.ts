@@ -13,7 +13,7 @@ import type { SessionTraits } from "./session.ts";
 /** The client returns int8 as decimal digits. */
 type PlantRow = PlantColumns & { readonly id: string };
 
-/** The statements of a contract. */
+/** The statements of a collection. */
 interface BatchSql {
   readonly collection: Collection;
   readonly columns: string;
@@ -27,7 +27,7 @@ interface BatchSql {
 
 const onConflict = "ON CONFLICT (id) DO NOTHING RETURNING id";
 
-/** A contract has its statements for as long as it is in use. */
+/** A collection has its statements for as long as it is in use. */
 const statements = new WeakMap<Collection, BatchSql>();
 
 function sqlOf(collection: Collection): BatchSql {
@@ -36,7 +36,7 @@ function sqlOf(collection: Collection): BatchSql {
   const columns = collection.fields.map(({ column }) => column);
   const types = collection.fields.map(({ type }) => type.column.postgres);
   // The first column has one value for all rows of a batch.
-  const insertInto = `INSERT INTO plants (${["created_at", "id", "creator", ...columns].join(", ")})`;
+  const insertInto = `INSERT INTO "${collection.table}" (${["created_at", "id", "creator", ...columns].join(", ")})`;
   const idType = collection.id.type.column.postgres;
   const arrays = [`$2::${idType}[]`, "$3::int4[]", ...types.map(arrayParameter)].join(", ");
   const sql = {
@@ -46,7 +46,7 @@ function sqlOf(collection: Collection): BatchSql {
     types,
     insertInto,
     insertFromArrays: {
-      name: "plantstore_insert",
+      name: `plantstore_insert_${collection.table}`,
       text: `${insertInto} SELECT $1::int8, * FROM unnest(${arrays}) ${onConflict}`,
     },
   };
@@ -70,30 +70,67 @@ const copyLockMsMax = 50;
 /** Parameters of one INSERT: the protocol counts them, one a column and row, in 16 bits. */
 const parametersMax = 60_000;
 
+/** The plants of a batch that are of one collection. */
+interface Part {
+  readonly collection: Collection;
+  readonly entries: readonly NewEntry[];
+  /** The entries in the order of their ids, each id once. */
+  readonly rows: readonly NewEntry[];
+}
+
 /**
  * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError. A plant that
  * is deleted between the INSERT and the SELECT is `unavailable`.
  */
 export async function commitBatch(
   pool: HostPool,
-  collection: Collection,
   batch: readonly NewEntry[],
   createdAt: number,
 ): Promise<Outcome[]> {
-  // Two batches that lock their rows in the same order cannot deadlock.
-  const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
+  const parts = partsOf(batch);
   // COPY reports no conflicts: INSERT then decides row by row.
-  const isCopied = mayCopy(pool, rows.length) && (await copy(pool, collection, rows, createdAt));
+  const isCopied = mayCopy(pool, parts) && (await copy(pool, parts, createdAt));
+  const [only, ...others] = parts;
+  if (only === undefined) return [];
+  if (others.length === 0) return await commitPart(pool, only, createdAt, isCopied);
+  const outcomes = new Map<NewEntry, Outcome>();
+  for (const part of parts) {
+    const ofPart = await commitPart(pool, part, createdAt, isCopied);
+    for (const [index, entry] of part.entries.entries()) outcomes.set(entry, ofPart[index] as Outcome);
+  }
+  return batch.map((entry) => outcomes.get(entry) as Outcome);
+}
+
+/** Two batches that lock their tables and rows in the same order cannot deadlock. */
+function partsOf(batch: readonly NewEntry[]): Part[] {
+  const [first] = batch;
+  const isOne = batch.every(({ collection }) => collection === first?.collection);
+  const groups = isOne ? [batch] : [...Map.groupBy(batch, ({ collection }) => collection).values()];
+  const parts = groups.flatMap((entries): Part[] => {
+    const [{ collection } = {}] = entries;
+    const rows = isAscending(entries) ? entries : withoutDuplicates(entries.toSorted(byId));
+    return collection === undefined ? [] : [{ collection, entries, rows }];
+  });
+  return parts.sort((one, other) => (one.collection.table < other.collection.table ? -1 : 1));
+}
+
+/** @param isCopied whether all rows were created already. */
+async function commitPart(
+  pool: HostPool,
+  { collection, entries, rows }: Part,
+  createdAt: number,
+  isCopied: boolean,
+): Promise<Outcome[]> {
   const inserted = isCopied
     ? rows.map(({ plant }) => plant.id)
     : await insert(pool, pool.traits, collection, rows, createdAt);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
-  if (inserted.length === batch.length) return batch.map(() => "created");
+  if (inserted.length === entries.length) return entries.map(() => "created");
   const createdIds = new Set(inserted.map((id) => collection.id.type.fromColumn(id)));
   const otherIds = rows.flatMap(({ plant: { id } }) => (createdIds.has(id) ? [] : [id]));
   const stored = otherIds.length === 0 ? new Map<PlantId, Plant>() : await select(pool, collection, otherIds);
   const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
-  return batch.map(({ plant }): Outcome => {
+  return entries.map(({ plant }): Outcome => {
     const isCreated = createdIds.has(plant.id);
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
@@ -116,7 +153,8 @@ function withoutDuplicates(sorted: readonly NewEntry[]): NewEntry[] {
   return sorted.filter(({ plant }, index) => plant.id !== sorted[index - 1]?.plant.id);
 }
 
-function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
+function mayCopy({ traits, copyFailedAt }: HostPool, parts: readonly Part[]): boolean {
+  const rows = parts.reduce((sum, part) => sum + part.rows.length, 0);
   return rows >= traits.copyRowsMin && performance.now() - copyFailedAt >= copyPauseMs;
 }
 
@@ -124,17 +162,17 @@ function mayCopy({ traits, copyFailedAt }: HostPool, rows: number): boolean {
  * Inserts rows by COPY; false if the database reports any error, such as a single id that is stored
  * or locked, or a shard that is being split.
  */
-async function copy(
-  pool: HostPool,
-  collection: Collection,
-  rows: readonly NewEntry[],
-  createdAt: number,
-): Promise<boolean> {
-  // Two statements of one simple query are one transaction, and have one round trip. On Citus COPY
+async function copy(pool: HostPool, parts: readonly Part[], createdAt: number): Promise<boolean> {
+  // The statements of one simple query are one transaction, and have one round trip. On Citus COPY
   // in no transaction would open a connection for each of the node's own shards.
-  const sql = `SET LOCAL lock_timeout = ${copyLockMsMax}; COPY plants (${sqlOf(collection).columns}, created_at, creator) FROM STDIN`;
+  const copies = parts.map(
+    ({ collection }) =>
+      `COPY "${collection.table}" (${sqlOf(collection).columns}, created_at, creator) FROM STDIN`,
+  );
+  const sql = [`SET LOCAL lock_timeout = ${copyLockMsMax}`, ...copies].join("; ");
+  const texts = parts.map(({ collection, rows }) => Buffer.from(toCopyText(collection, rows, createdAt)));
   try {
-    await pool.copy(sql, Buffer.from(toCopyText(collection, rows, createdAt)));
+    await pool.copy(sql, texts);
     return true;
   } catch (error) {
     if (!(error instanceof DatabaseError) || classifyError(error) === "connectionLost") throw error;
@@ -222,7 +260,7 @@ async function select(
   ids: readonly PlantId[],
 ): Promise<Map<PlantId, Plant>> {
   const { columns, idType } = sqlOf(collection);
-  const sql = `SELECT ${columns} FROM plants WHERE id = ANY ($1::${idType}[])`;
+  const sql = `SELECT ${columns} FROM "${collection.table}" WHERE id = ANY ($1::${idType}[])`;
   const { rows } = await queries.query<PlantRow>(sql, [ids.map(String)]);
   return new Map(
     rows.map((row) => {

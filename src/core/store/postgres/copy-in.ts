@@ -1,5 +1,5 @@
-// COPY … FROM STDIN as a query of node-postgres. The rows follow without a wait for the server, so
-// it is one round trip.
+// One COPY … FROM STDIN after another, as a query of node-postgres. The rows follow without a wait for
+// the server, so it is one round trip.
 
 import type { Connection, Submittable } from "./driver.ts";
 
@@ -14,10 +14,11 @@ export class CopyIn implements Submittable {
   /** Resolves when the rows are committed. */
   readonly done: Promise<void>;
   readonly #sql: string;
-  readonly #rows: Buffer;
+  readonly #rows: readonly Buffer[];
   readonly #settle = Promise.withResolvers<void>();
 
-  constructor(sql: string, rows: Buffer) {
+  /** @param rows those of each COPY, in their order. */
+  constructor(sql: string, rows: readonly Buffer[]) {
     this.#sql = sql;
     this.#rows = rows;
     this.done = this.#settle.promise;
@@ -28,8 +29,10 @@ export class CopyIn implements Submittable {
     connection.stream.cork();
     copying.query(this.#sql);
     // If the query fails before it wants them, the server ignores them.
-    copying.sendCopyFromChunk(this.#rows);
-    copying.endCopyFrom();
+    for (const rows of this.#rows) {
+      copying.sendCopyFromChunk(rows);
+      copying.endCopyFrom();
+    }
     connection.stream.uncork();
   }
 

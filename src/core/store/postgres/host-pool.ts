@@ -93,8 +93,8 @@ export class HostPool implements Queries {
     return this.#use((connection) => connection.query<Row>(statement, values));
   }
 
-  /** Runs COPY … FROM STDIN, in a transaction with the statements ahead of it. */
-  copy(sql: string, rows: Buffer): Promise<void> {
+  /** Runs one COPY … FROM STDIN or several, in a transaction with the statements ahead of them. */
+  copy(sql: string, rows: readonly Buffer[]): Promise<void> {
     return this.#use((connection) => connection.run((client) => client.query(new CopyIn(sql, rows)).done));
   }
 

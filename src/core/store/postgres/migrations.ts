@@ -1,10 +1,10 @@
 // Finds the version and the contract of a database, and brings it to the newest ones.
 
-import { type Contract, type ContractSource, type Field, onlyCollection } from "../../contract/contract.ts";
+import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import {
   assertKnownVersion,
-  columnStatements,
+  collectionStatements,
   type FoundStore,
   fieldChecks,
   isUpToDate,
@@ -12,8 +12,16 @@ import {
   newestVersion,
   noStore,
   notUpToDate,
+  type StoredTables,
+  toStoredTables,
 } from "../schema.ts";
-import { chooseContract, isSameSource, type StoredSource, sourceOf } from "../store-contract.ts";
+import {
+  type AddedField,
+  chooseContract,
+  isSameSource,
+  type StoredSource,
+  sourceOf,
+} from "../store-contract.ts";
 import { DatabaseError } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
 import type { Queries } from "./host-pool.ts";
@@ -61,7 +69,7 @@ async function migrate(
   primary: Primary,
   contract: Contract,
   source: ContractSource | undefined,
-  added: readonly Field[],
+  added: readonly AddedField[],
 ): Promise<boolean> {
   const options = { statementMs: statementMsMax, lockMs: lockMsMax };
   let isReported = false;
@@ -96,7 +104,7 @@ async function findLockHolders(pool: Queries): Promise<string> {
   const { rows } = await pool.query<{ holders: string | null }>(
     `SELECT string_agg(DISTINCT format('process %s (%s)', pid, application_name), ', ') AS holders
      FROM pg_locks JOIN pg_stat_activity USING (pid)
-     WHERE relation = to_regclass('plants') AND granted AND xact_start < now() - interval '${lockMsMax} ms'`,
+     WHERE relation IN (SELECT to_regclass(quote_ident(name))::oid FROM collections) AND granted AND xact_start < now() - interval '${lockMsMax} ms'`,
   );
   return rows[0]?.holders ?? "another transaction";
 }
@@ -114,7 +122,7 @@ async function findStore(pool: Queries): Promise<FoundStore> {
   const { version, contract, json, collection } = row;
   assertKnownVersion(version, "the database");
   const source = sourceOf({ text: contract, json, collection });
-  return { version, source, columns: await plantColumns(pool) };
+  return { version, source, tables: await storedTables(pool) };
 }
 
 async function readSchemaRow(pool: Queries): Promise<SchemaRow | undefined> {
@@ -127,13 +135,13 @@ async function readSchemaRow(pool: Queries): Promise<SchemaRow | undefined> {
   }
 }
 
-/** The types of the columns by their names. */
-async function plantColumns(connection: Queries): Promise<Map<string, string>> {
-  const { rows } = await connection.query<{ attname: string; type: string }>(
-    `SELECT attname, format_type(atttypid, NULL) AS type FROM pg_attribute
-     WHERE attrelid = 'plants'::regclass AND attnum > 0 AND NOT attisdropped`,
+async function storedTables(connection: Queries): Promise<StoredTables> {
+  const { rows } = await connection.query<{ table: string; column: string; type: string }>(
+    `SELECT name AS "table", attname AS "column", format_type(atttypid, NULL) AS type
+     FROM collections JOIN pg_attribute ON attrelid = to_regclass(quote_ident(name))
+     WHERE attnum > 0 AND NOT attisdropped`,
   );
-  return new Map(rows.map(({ attname, type }) => [attname, type]));
+  return toStoredTables(rows);
 }
 
 /** Runs the migrations that are missing; false if the store has another contract now. */
@@ -141,9 +149,8 @@ async function upgrade(
   connection: Queries,
   contract: Contract,
   found: ContractSource | undefined,
-  added: readonly Field[],
+  added: readonly AddedField[],
 ): Promise<boolean> {
-  const collection = onlyCollection(contract);
   // A second server waits here, and then finds the newest version.
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
@@ -153,12 +160,11 @@ async function upgrade(
   );
   const { version, source } = await findStore(connection);
   if (source !== undefined && !isSameSource(found, source)) return false;
-  for (const statement of migrationStatements(version, collection, "postgres"))
-    await connection.query(statement);
-  const columns = await plantColumns(connection);
-  for (const { sql, error } of fieldChecks(added, "postgres", columns))
+  for (const statement of migrationStatements(version, "postgres")) await connection.query(statement);
+  const tables = await storedTables(connection);
+  for (const { sql, error } of fieldChecks(added, "postgres", tables))
     if ((await connection.query(sql)).rows.length > 0) throw error;
-  for (const statement of columnStatements(collection, "postgres", columns))
+  for (const statement of collectionStatements(contract.collections, "postgres", tables))
     await connection.query(statement);
   const { text, json = null, collection: only = null } = contract.source;
   await connection.query(

@@ -1,6 +1,6 @@
-// The plants table: creates batches, and probes.
+// The tables of the collections: creates batches, and probes.
 
-import { type Collection, sampleValues } from "../../contract/contract.ts";
+import { type Contract, sampleValues } from "../../contract/contract.ts";
 import { randomId } from "../../contract/plant-id.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
 import { commitBatch, insert } from "./batch.ts";
@@ -11,13 +11,12 @@ import type { Commits } from "./primary.ts";
 /** Commits a batch. See PlantStore.create. */
 export async function createPlants(
   primary: Commits,
-  collection: Collection,
   batch: readonly NewEntry[],
   createdAt: number,
   onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
   try {
-    return await primary.withRetry((pool) => commitBatch(pool, collection, batch, createdAt));
+    return await primary.withRetry((pool) => commitBatch(pool, batch, createdAt));
   } catch (error) {
     if (classifyError(error) === "internalError") throw error;
     onUnavailable(errorReason(error));
@@ -29,12 +28,13 @@ export async function createPlants(
  * Inserts a plant in a transaction that takes it back and commits. The commit waits for the disk,
  * and for a standby, as the plant was written; a role that may only insert plants can do so.
  */
-export async function probe(pool: HostPool, collection: Collection): Promise<void> {
+export async function probe(pool: HostPool, { collections: [collection] }: Contract): Promise<void> {
+  if (collection === undefined) return;
   const id = randomId(collection.id);
   await pool.transaction(async (connection) => {
     await connection.query("SAVEPOINT probe");
     const plant = { id, values: sampleValues(collection) };
-    await insert(connection, pool.traits, collection, [{ plant, creator: null }], Date.now());
+    await insert(connection, pool.traits, collection, [{ collection, plant, creator: null }], Date.now());
     await connection.query("ROLLBACK TO SAVEPOINT probe");
   });
 }

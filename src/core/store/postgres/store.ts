@@ -1,6 +1,6 @@
 // The PostgreSQL engine: commits on the primary of its hosts, several batches at a time.
 
-import { type Collection, type Contract, onlyCollection } from "../../contract/contract.ts";
+import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
@@ -20,7 +20,6 @@ export class PostgresStore implements ServerStore {
   readonly engine = "postgres";
   readonly tokens: PostgresTokens;
   readonly contract: Contract;
-  readonly collection: Collection;
   readonly batchesInFlightMax: number;
   readonly #onUnavailable: OnUnavailable;
   readonly #url: PostgresUrl;
@@ -28,7 +27,6 @@ export class PostgresStore implements ServerStore {
 
   private constructor(url: PostgresUrl, primary: Primary, contract: Contract, onUnavailable: OnUnavailable) {
     this.contract = contract;
-    this.collection = onlyCollection(contract);
     this.batchesInFlightMax = url.connectionsMax;
     this.#onUnavailable = onUnavailable;
     this.#url = url;
@@ -64,25 +62,25 @@ export class PostgresStore implements ServerStore {
     const coordinator = {
       primary: this.#primary,
       url: this.#url,
-      collection: this.collection,
+      contract: this.contract,
       onUnavailable: this.#onUnavailable,
     };
     return openNodeQueues(coordinator, limits, context).catch(rejectForOperator);
   }
 
   create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
-    return createPlants(this.#primary, this.collection, batch, createdAt, this.#onUnavailable);
+    return createPlants(this.#primary, batch, createdAt, this.#onUnavailable);
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
     const edit = (connection: Queries) =>
-      runWork(connection, editWork(this.collection, edits, run, ' COLLATE "C"'));
+      runWork(connection, editWork(this.contract, edits, run, ' COLLATE "C"'));
     // Not repeated after a lost connection, as the edits may have been made.
     return this.#primary.once((pool) => pool.transaction(edit)).catch(rejectForOperator);
   }
 
   assertWritable(): Promise<void> {
-    return this.#primary.once((pool) => probe(pool, this.collection));
+    return this.#primary.once((pool) => probe(pool, this.contract));
   }
 
   bytesOnDisk(): Promise<number> {
@@ -104,5 +102,5 @@ export class PostgresStore implements ServerStore {
   }
 }
 
-const bytesSql = `SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens')
-                         + pg_total_relation_size('creators') + pg_total_relation_size('edits') AS bytes`;
+const bytesSql = `SELECT sum(pg_total_relation_size(quote_ident(name)::regclass)) AS bytes
+  FROM (SELECT name FROM collections UNION VALUES ('tokens'), ('creators'), ('edits')) AS tables`;

@@ -1,13 +1,18 @@
 // The worker that holds the SQLite file open for writing, so that the network never waits for the
 // disk.
 
-import type { ContractSource } from "../../contract/contract.ts";
+import { type ContractSource, collectionOf } from "../../contract/contract.ts";
 import { receivedContract, type SentContract } from "../../contract/sent-contract.ts";
-import type { OpenMode } from "../plant-store.ts";
+import type { NewEntry, OpenMode } from "../plant-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { BatchMemory } from "./shared-batch.ts";
 import { SqliteStore } from "./store.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
+
+/** An entry as a message has it, in which there are no functions. */
+interface SentEntry extends Omit<NewEntry, "collection"> {
+  readonly table: string;
+}
 
 let isClosed = false;
 
@@ -30,17 +35,24 @@ export async function openStore(
     known: known && receivedContract(known),
     checkpointThread,
   });
-  void serveBatches(store, new BatchMemory(store.collection, memory));
+  void serveBatches(store, new BatchMemory(store.contract.collections, memory));
   const close = async () => {
     const mayTerminate = await store.close();
     isClosed = true;
     return mayTerminate;
   };
-  // `create` is for a batch that does not fit into the memory, or comes while another one is in it:
-  // the console creates plants beside the group commit.
-  const served: Pick<SqliteStore, "create" | "edit" | "assertWritable"> = store;
+  const served: Pick<SqliteStore, "edit" | "assertWritable"> = store;
   return {
     store: served,
+    plants: {
+      // For a batch that does not fit into the memory, or comes while another one is in it: the
+      // console creates plants beside the group commit.
+      create: (batch: readonly SentEntry[], createdAt: number) =>
+        store.create(
+          batch.map(({ table, ...entry }) => ({ ...entry, collection: collectionOf(store.contract, table) })),
+          createdAt,
+        ),
+    },
     tokens: store.tokens,
     thread: { close, source: async () => store.contract.source },
   };

@@ -1,17 +1,19 @@
 // Finds the version and the contract of a file, and brings it to the newest ones.
 
-import { type Contract, type ContractSource, type Field, onlyCollection } from "../../contract/contract.ts";
+import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import {
   assertKnownVersion,
-  columnStatements,
+  collectionStatements,
   type FoundStore,
   fieldChecks,
   migrationStatements,
   newestVersion,
   noStore,
+  type StoredTables,
+  toStoredTables,
 } from "../schema.ts";
-import { isSameSource, type StoredSource, sourceOf } from "../store-contract.ts";
+import { type AddedField, isSameSource, type StoredSource, sourceOf } from "../store-contract.ts";
 import type { Database } from "./driver.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from other databases. */
@@ -44,7 +46,7 @@ export function findStore(database: Database, path: string): FoundStore {
   if (version === 0) return noStore;
   const row = database.query<StoredSource, []>("SELECT text, json, collection FROM contract").get();
   const source = row === null ? undefined : sourceOf(row);
-  return { version, source, columns: plantColumns(database) };
+  return { version, source, tables: storedTables(database) };
 }
 
 /**
@@ -60,17 +62,17 @@ export function migrate(
   path: string,
   contract: Contract,
   found?: ContractSource,
-  added: readonly Field[] = [],
+  added: readonly AddedField[] = [],
 ): boolean {
-  const collection = onlyCollection(contract);
   const upgrade = database.transaction(() => {
     const { version, source } = findStore(database, path);
     if (source !== undefined && !isSameSource(found, source)) return false;
-    for (const statement of migrationStatements(version, collection, "sqlite")) database.run(statement);
-    const columns = plantColumns(database);
-    for (const { sql, error } of fieldChecks(added, "sqlite", columns))
+    for (const statement of migrationStatements(version, "sqlite")) database.run(statement);
+    const tables = storedTables(database);
+    for (const { sql, error } of fieldChecks(added, "sqlite", tables))
       if (database.query(sql).get() !== null) throw error;
-    for (const statement of columnStatements(collection, "sqlite", columns)) database.run(statement);
+    for (const statement of collectionStatements(contract.collections, "sqlite", tables))
+      database.run(statement);
     // The description that the store was opened with last, and its collection.
     database.run(
       "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, collection TEXT) STRICT",
@@ -85,10 +87,14 @@ export function migrate(
   return upgrade.immediate();
 }
 
-/** The types of the columns by their names. */
-function plantColumns(database: Database): Map<string, string> {
-  const columns = database.query<{ name: string; type: string }, []>("PRAGMA table_info(plants)").all();
-  return new Map(columns.map(({ name, type }) => [name, type]));
+function storedTables(database: Database): StoredTables {
+  const rows = database
+    .query<{ table: string; column: string; type: string }, []>(
+      `SELECT collections.name AS "table", info.name AS "column", info.type
+       FROM collections JOIN pragma_table_info(collections.name) AS info`,
+    )
+    .all();
+  return toStoredTables(rows);
 }
 
 function pragma(database: Database, name: string): number {

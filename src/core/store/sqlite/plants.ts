@@ -1,4 +1,4 @@
-// The plants table: commits batches.
+// The tables of the collections: commits batches.
 
 import {
   type Collection,
@@ -11,6 +11,7 @@ import { toColumns, toValues } from "../../contract/plant.ts";
 import { type PlantId, randomId } from "../../contract/plant-id.ts";
 import type { ColumnValue } from "../../contract/values/stored-types.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
+import type { Database } from "./driver.ts";
 import { failureReason } from "./errors.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -19,24 +20,15 @@ const probeText = "x".repeat(100);
 
 export class SqlitePlants {
   readonly #transactions: Transactions;
-  readonly #collection: Collection;
+  readonly #tables: ReadonlyMap<string, PlantTable>;
   readonly #onUnavailable: OnUnavailable;
-  // Closing the database finalizes what `query` has prepared; another open statement would keep
-  // SQLite from removing the WAL.
-  readonly #insert;
-  readonly #select;
 
-  constructor(transactions: Transactions, collection: Collection, onUnavailable: OnUnavailable) {
-    const { database } = transactions;
+  constructor(transactions: Transactions, collections: readonly Collection[], onUnavailable: OnUnavailable) {
     this.#transactions = transactions;
-    this.#collection = collection;
-    const columns = collection.fields.map(({ column }) => `, ${column}`).join("");
     this.#onUnavailable = onUnavailable;
-    this.#insert = database.query<never, [PlantId, bigint, number | null, ...ColumnValue[]]>(
-      `INSERT INTO plants (id, created_at, creator${columns})
-       VALUES (?, ?, ?${", ?".repeat(collection.fields.length)}) ON CONFLICT (id) DO NOTHING`,
+    this.#tables = new Map(
+      collections.map((collection) => [collection.table, new PlantTable(transactions.database, collection)]),
     );
-    this.#select = database.query<PlantColumns, [PlantId]>(`SELECT id${columns} FROM plants WHERE id = ?`);
   }
 
   /**
@@ -47,7 +39,9 @@ export class SqlitePlants {
   create(batch: readonly NewEntry[], createdAt: number): Outcome[] {
     const time = BigInt(createdAt);
     try {
-      return this.#transactions.run(() => batch.map((entry) => this.#insertOne(entry, time)));
+      return this.#transactions.run(() =>
+        batch.map(({ collection, plant, creator }) => this.#tableOf(collection).insert(plant, creator, time)),
+      );
     } catch (error) {
       this.#onUnavailable(failureReason(error));
       return batch.map(() => "unavailable");
@@ -56,29 +50,43 @@ export class SqlitePlants {
 
   /** Commits what a create writes, and leaves no plant behind. Throws SQLite's own error. */
   probe(): void {
-    const id = randomId(this.#collection.id);
-    this.#transactions.run(() => {
-      const outcome = this.#insertOne(
-        { plant: { id, values: this.#probeValues() }, creator: null },
-        BigInt(Date.now()),
-      );
-      // A plant may have this id by chance.
-      if (outcome === "created") this.#transactions.database.run("DELETE FROM plants WHERE id = ?", [id]);
-    });
+    this.#transactions.run(() => this.#tables.values().next().value?.probe());
   }
 
-  get(id: PlantId): Plant | undefined {
-    const row = this.#select.get(id);
-    return row === null ? undefined : { id, values: toValues(this.#collection, row) };
+  get(collection: Collection, id: PlantId): Plant | undefined {
+    return this.#tableOf(collection).get(id);
   }
 
-  #probeValues() {
-    const values = sampleValues(this.#collection);
-    const { titleField } = this.#collection;
-    return titleField === undefined ? values : withValue(this.#collection, values, titleField, probeText);
+  #tableOf({ table: name }: Collection): PlantTable {
+    const table = this.#tables.get(name);
+    if (table === undefined) throw new Error(`The store has no table ${name}`);
+    return table;
+  }
+}
+
+class PlantTable {
+  readonly #collection: Collection;
+  // Closing the database finalizes what `query` has prepared; another open statement would keep
+  // SQLite from removing the WAL.
+  readonly #insert;
+  readonly #select;
+  readonly #delete;
+
+  constructor(database: Database, collection: Collection) {
+    this.#collection = collection;
+    const { table, fields } = collection;
+    const columns = fields.map(({ column }) => `, ${column}`).join("");
+    this.#insert = database.query<never, [PlantId, bigint, number | null, ...ColumnValue[]]>(
+      `INSERT INTO "${table}" (id, created_at, creator${columns})
+       VALUES (?, ?, ?${", ?".repeat(fields.length)}) ON CONFLICT (id) DO NOTHING`,
+    );
+    this.#select = database.query<PlantColumns, [PlantId]>(
+      `SELECT id${columns} FROM "${table}" WHERE id = ?`,
+    );
+    this.#delete = () => database.query<never, [PlantId]>(`DELETE FROM "${table}" WHERE id = ?`);
   }
 
-  #insertOne({ plant, creator }: NewEntry, createdAt: bigint): Outcome {
+  insert(plant: Plant, creator: number | null, createdAt: bigint): Outcome {
     const { changes } = this.#insert.run(
       plant.id,
       createdAt,
@@ -89,5 +97,24 @@ export class SqlitePlants {
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
     return compareWithStored(this.#collection, stored, plant);
+  }
+
+  get(id: PlantId): Plant | undefined {
+    const row = this.#select.get(id);
+    return row === null ? undefined : { id, values: toValues(this.#collection, row) };
+  }
+
+  /** Inserts a plant, and deletes it. */
+  probe(): void {
+    const id = randomId(this.#collection.id);
+    const outcome = this.insert({ id, values: this.#probeValues() }, null, BigInt(Date.now()));
+    // A plant may have this id by chance.
+    if (outcome === "created") this.#delete().run(id);
+  }
+
+  #probeValues() {
+    const values = sampleValues(this.#collection);
+    const { titleField } = this.#collection;
+    return titleField === undefined ? values : withValue(this.#collection, values, titleField, probeText);
   }
 }

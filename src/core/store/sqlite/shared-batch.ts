@@ -26,7 +26,10 @@ const noText = -1;
 /** The creator of a plant of which none is known; the keys of creators are natural numbers. */
 const noCreator = -1;
 
-/** The texts of a batch: one for each field of a plant, see `format` and `parse` of its type. */
+/**
+ * The texts of a batch: one for each field of a plant, see `format` and `parse` of its type, and one
+ * for an id that is a text.
+ */
 const textsMax = 64 * plantsMax;
 
 /** The indexes of the words at the start of the memory. */
@@ -54,8 +57,10 @@ const createdAtAt = 32;
 export const signalsAt = 64;
 const idsAt = 128;
 const creatorsAt = idsAt + plantsMax * BigInt64Array.BYTES_PER_ELEMENT;
-/** The UTF-16 code units of each text of each plant. */
-const lengthsAt = creatorsAt + plantsMax * Float64Array.BYTES_PER_ELEMENT;
+/** The index of the collection of each plant. */
+const collectionsAt = creatorsAt + plantsMax * Float64Array.BYTES_PER_ELEMENT;
+/** The UTF-16 code units of each text, one plant after the other. */
+const lengthsAt = collectionsAt + plantsMax * Int32Array.BYTES_PER_ELEMENT;
 const outcomesAt = lengthsAt + textsMax * Int32Array.BYTES_PER_ELEMENT;
 const textAt = outcomesAt + plantsMax;
 const memoryBytes = textAt + textBytesMax;
@@ -63,25 +68,26 @@ const memoryBytes = textAt + textBytesMax;
 /** The memory of a batch, in which either thread reads what the other has written. */
 export class BatchMemory {
   readonly words: Int32Array<SharedArrayBuffer>;
-  readonly #collection: Collection;
-  /** A text id follows the texts of the fields. */
-  readonly #hasTextIds: boolean;
-  readonly #textsPerPlant: number;
+  readonly #all: readonly Collection[];
+  /** The index of each collection, by its table. */
+  readonly #indexes: ReadonlyMap<string, number>;
   readonly #createdAt: Float64Array<SharedArrayBuffer>;
   readonly #ids: BigInt64Array<SharedArrayBuffer>;
   readonly #creators: Float64Array<SharedArrayBuffer>;
+  readonly #collections: Int32Array<SharedArrayBuffer>;
   readonly #lengths: Int32Array<SharedArrayBuffer>;
   readonly #outcomes: Uint8Array<SharedArrayBuffer>;
   readonly #bytes: Buffer<SharedArrayBuffer>;
 
-  constructor(collection: Collection, buffer: SharedArrayBuffer) {
-    this.#collection = collection;
-    this.#hasTextIds = collection.id.type.kind !== "integer";
-    this.#textsPerPlant = collection.fields.length + (this.#hasTextIds ? 1 : 0);
+  /** @param all the collections, in the same order in both threads. */
+  constructor(all: readonly Collection[], buffer: SharedArrayBuffer) {
+    this.#all = all;
+    this.#indexes = new Map(all.map(({ table }, index) => [table, index]));
     this.words = wordsOf(buffer);
     this.#createdAt = new Float64Array(buffer, createdAtAt, 1);
     this.#ids = new BigInt64Array(buffer, idsAt, plantsMax);
     this.#creators = new Float64Array(buffer, creatorsAt, plantsMax);
+    this.#collections = new Int32Array(buffer, collectionsAt, plantsMax);
     this.#lengths = new Int32Array(buffer, lengthsAt, textsMax);
     this.#outcomes = new Uint8Array(buffer, outcomesAt, plantsMax);
     this.#bytes = Buffer.from(buffer, textAt, textBytesMax);
@@ -89,13 +95,14 @@ export class BatchMemory {
 
   /** Whether a batch fits into the memory. */
   accepts(batch: readonly NewEntry[]): boolean {
-    if (batch.length > plantsMax || batch.length * this.#textsPerPlant > textsMax) return false;
-    let codeUnits = 0;
-    for (const { plant } of batch) {
-      codeUnits += countCodeUnits(this.#collection, plant.values);
+    if (batch.length > plantsMax) return false;
+    let [codeUnits, texts] = [0, 0];
+    for (const { collection, plant } of batch) {
+      codeUnits += countCodeUnits(collection, plant.values);
+      texts += collection.fields.length + 1;
       if (typeof plant.id === "string") codeUnits += plant.id.length;
     }
-    return codeUnits * bytesPerCodeUnit <= textBytesMax;
+    return codeUnits * bytesPerCodeUnit <= textBytesMax && texts <= textsMax;
   }
 
   /**
@@ -103,20 +110,22 @@ export class BatchMemory {
    * 0.16 µs.
    */
   writeBatch(batch: readonly NewEntry[], createdAt: number): void {
-    const { fields } = this.#collection;
     let text = "";
+    let texts = 0;
     for (let index = 0; index < batch.length; index++) {
-      const { plant, creator } = batch[index] as NewEntry;
+      const { collection, plant, creator } = batch[index] as NewEntry;
+      const { table, fields } = collection;
+      this.#collections[index] = this.#indexes.get(table) as number;
       if (typeof plant.id === "bigint") this.#ids[index] = plant.id;
       this.#creators[index] = creator ?? noCreator;
       for (let field = 0; field < fields.length; field++) {
         const value = plant.values[field];
         const own = value === undefined ? undefined : (fields[field] as Field).type.format(value);
-        this.#lengths[this.#textsPerPlant * index + field] = own?.length ?? noText;
+        this.#lengths[texts++] = own?.length ?? noText;
         if (own !== undefined) text += own;
       }
       if (typeof plant.id === "string") {
-        this.#lengths[this.#textsPerPlant * index + fields.length] = plant.id.length;
+        this.#lengths[texts++] = plant.id.length;
         text += plant.id;
       }
     }
@@ -131,13 +140,15 @@ export class BatchMemory {
   }
 
   readBatch(): NewEntry[] {
-    const { fields } = this.#collection;
     const text = this.#readText();
     const batch: NewEntry[] = [];
+    let texts = 0;
     for (let index = 0, at = 0; index < (this.words[word.plants] ?? 0); index++) {
+      const collection = this.#all[this.#collections[index] as number] as Collection;
+      const { fields, id: idMember } = collection;
       const values: (FieldValue | undefined)[] = [];
       for (let field = 0; field < fields.length; field++) {
-        const length = this.#lengths[this.#textsPerPlant * index + field] ?? noText;
+        const length = this.#lengths[texts++] ?? noText;
         if (length === noText) {
           values.push(undefined);
           continue;
@@ -150,13 +161,13 @@ export class BatchMemory {
       }
       const creator = this.#creators[index] ?? noCreator;
       let id: PlantId = this.#ids[index] as bigint;
-      if (this.#hasTextIds) {
+      if (idMember.type.kind !== "integer") {
         const start = at;
-        at += this.#lengths[this.#textsPerPlant * index + fields.length] ?? 0;
+        at += this.#lengths[texts++] ?? 0;
         id = text.slice(start, at);
       }
       const plant = { id, values };
-      batch.push({ plant, creator: creator === noCreator ? null : creator });
+      batch.push({ collection, plant, creator: creator === noCreator ? null : creator });
     }
     return batch;
   }
@@ -225,8 +236,8 @@ export class BatchSender {
   #failure: Error | undefined;
 
   /** Called once, before the first batch. */
-  useContract(collection: Collection): void {
-    this.#memory = new BatchMemory(collection, this.buffer);
+  useCollections(all: readonly Collection[]): void {
+    this.#memory = new BatchMemory(all, this.buffer);
   }
 
   /** Whether a batch can be sent now: it fits into the memory, and no other one is in flight. */

@@ -1,7 +1,7 @@
 // The SQLite engine in the thread that opens it. Its promises are settled when they are returned:
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
-import { type Collection, type Contract, onlyCollection } from "../../contract/contract.ts";
+import type { Contract } from "../../contract/contract.ts";
 import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlConnection } from "../sql-connection.ts";
@@ -25,7 +25,6 @@ export class SqliteStore implements PlantStore {
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   readonly contract: Contract;
-  readonly collection: Collection;
   readonly #path: string;
   readonly #database: Database;
   readonly #files: OpenFiles;
@@ -43,14 +42,13 @@ export class SqliteStore implements PlantStore {
     this.#path = path;
     this.#database = database;
     this.contract = contract;
-    this.collection = onlyCollection(contract);
     this.#checkpointThread = checkpointThread;
     this.#files = new OpenFiles(path);
     this.#transactions = new Transactions(database, lockWaitMs, () => {
       this.#files.assertIntact();
       shortenWal(database, checkpointThread);
     });
-    this.#plants = new SqlitePlants(this.#transactions, this.collection, onUnavailable);
+    this.#plants = new SqlitePlants(this.#transactions, contract.collections, onUnavailable);
     this.tokens = new SqliteTokens(this.#transactions, (call) => this.#withIntactFiles(call));
   }
 
@@ -79,7 +77,7 @@ export class SqliteStore implements PlantStore {
   }
 
   edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
-    return this.#withIntactFiles(() => this.#transactions.change(() => editWork(this.collection, edits, run)));
+    return this.#withIntactFiles(() => this.#transactions.change(() => editWork(this.contract, edits, run)));
   }
 
   assertWritable(): Promise<void> {

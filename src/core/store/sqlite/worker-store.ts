@@ -1,12 +1,7 @@
 // The SQLite engine of a server: SqliteStore in a worker thread.
 
 import { closeSync, openSync } from "node:fs";
-import {
-  type Collection,
-  type Contract,
-  type ContractSource,
-  onlyCollection,
-} from "../../contract/contract.ts";
+import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { isJsonText } from "../../contract/json/json-values.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
@@ -96,13 +91,9 @@ export class SqliteWorkerStore implements PlantStore {
     return this.#contract;
   }
 
-  get collection(): Collection {
-    return onlyCollection(this.contract);
-  }
-
   #useContract(contract: Contract): void {
     this.#contract = contract;
-    this.#batches.useContract(onlyCollection(contract));
+    this.#batches.useCollections(contract.collections);
   }
 
   async #startCheckpoints({ onFailed }: StoreEvents): Promise<void> {
@@ -116,8 +107,8 @@ export class SqliteWorkerStore implements PlantStore {
   async create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
     try {
       if (!this.#batches.accepts(batch))
-        return await this.#commitThread.served.store.create(
-          batch.map(({ plant, creator }) => ({ plant, creator })),
+        return await this.#commitThread.served.plants.create(
+          batch.map(({ collection: { table }, plant, creator }) => ({ table, plant, creator })),
           createdAt,
         );
       return await this.#batches.send(batch, createdAt);

@@ -17,9 +17,9 @@ for (const engine of engines) {
       const gardener = await server.tokens.creatorKey("gardener ü");
       const other = await server.tokens.creatorKey("x".repeat(255));
       const [first, second, unknown] = [
-        { plant: plant({ id: 1n, name: "Ficus" }), creator: gardener },
-        { plant: plant({ id: 2n, name: "Aloe", tag: "" }), creator: other },
-        { plant: plant({ id: 3n, name: "Monstera" }), creator: null },
+        { collection: plantStore, plant: plant({ id: 1n, name: "Ficus" }), creator: gardener },
+        { collection: plantStore, plant: plant({ id: 2n, name: "Aloe", tag: "" }), creator: other },
+        { collection: plantStore, plant: plant({ id: 3n, name: "Monstera" }), creator: null },
       ];
       expect(await server.create([first, second, unknown])).toEqual(["created", "created", "created"]);
       // Who sends it again has not created it.
@@ -27,7 +27,7 @@ for (const engine of engines) {
       const imported = Array.from({ length: 2_500 }, (_, index) =>
         plant({ id: BigInt(index + 10), name: "Rosa" }),
       );
-      await server.create(toEntries(imported, gardener));
+      await server.create(toEntries(plantStore, imported, gardener));
       await editOne(server, {
         id: 1n,
         expected: values({ name: "Ficus" }),
@@ -58,8 +58,11 @@ for (const engine of engines) {
         [plant({ id: 2n, name: "Ficus" })],
         [plant({ id: 3n, name: "Ficus" }), plant({ id: 2n, name: "Ficus" })],
       ];
-      await Promise.all([long, many].map((plants, index) => server.create(toEntries(plants), 1_000 + index)));
-      for (const plants of few) await server.create(toEntries(plants), 1_000 + plants.length * 10);
+      await Promise.all(
+        [long, many].map((plants, index) => server.create(toEntries(plantStore, plants), 1_000 + index)),
+      );
+      for (const plants of few)
+        await server.create(toEntries(plantStore, plants), 1_000 + plants.length * 10);
       const times = new Map(
         (await storedPlants(place.database)).map(({ id, creation }) => [id, creation?.createdAt]),
       );
@@ -101,7 +104,7 @@ test("a store in memory knows the creators also after its plants were replaced",
   const empty = store.copy();
   for (const id of [1n, 2n]) {
     store.replace(empty);
-    await store.create([{ plant: plant({ id, name: "Ficus" }), creator }]);
+    await store.create([{ collection: plantStore, plant: plant({ id, name: "Ficus" }), creator }]);
     const sql = await store.openSql();
     expect((await findPlants(plantStore, sql, [id])).get(id)).toMatchObject({
       id,

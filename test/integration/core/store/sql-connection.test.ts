@@ -33,7 +33,7 @@ for (const { name, createTestStore, open } of stores) {
         { id: highest, name: "Ficus" },
         { id: -5n, name: "Aloe", tag: "$1 '?" },
       ];
-      await store.create(toEntries(toPlants(plants)));
+      await store.create(toEntries(plantStore, toPlants(plants)));
       await using sql = await store.openSql();
       const rows = await sql.query(
         "SELECT id, name, tag FROM plants WHERE id > $2 OR name = $1 OR name = $1 ORDER BY id LIMIT $3",

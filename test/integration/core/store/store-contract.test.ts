@@ -1,7 +1,7 @@
 // A store keeps its contract, takes over one that fits, and refuses others, on every engine.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import type { Plant } from "../../../../src/core/contract/contract.ts";
+import { onlyCollection, type Plant } from "../../../../src/core/contract/contract.ts";
 import { parsePlantJson } from "../../../../src/core/contract/plant.ts";
 import { storeAt } from "../../../../src/core/store/open-store.ts";
 import { type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
@@ -17,14 +17,15 @@ for (const engine of engines)
     const resources = new AsyncDisposableStack();
     afterAll(() => resources.disposeAsync());
 
-    const parsed = ({ collection }: PlantStore, json: string) => parsePlantJson(collection, json) as Plant;
+    const parsed = ({ contract }: PlantStore, json: string) =>
+      parsePlantJson(onlyCollection(contract), json) as Plant;
 
     /** A store of the original contract with one shelf. */
     async function newStore(): Promise<string> {
       const { database } = resources.use(await engine.createTestStore(original));
       await using store = await openedStore(database, undefined, original);
       const shelf = parsed(store, '{"id":1,"name":"top","size":3}');
-      expect(await store.create(toEntries([shelf]))).toEqual(["created"]);
+      expect(await store.create(toEntries(onlyCollection(store.contract), [shelf]))).toEqual(["created"]);
       return database;
     }
 
@@ -33,7 +34,7 @@ for (const engine of engines)
       for (const wanted of [undefined, original, undefined]) {
         await using store = await openedStore(database, undefined, wanted);
         expect(store.contract.source).toEqual(original);
-        expect(store.collection.words.many).toBe("shelves");
+        expect(onlyCollection(store.contract).words.many).toBe("shelves");
       }
       expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
     });
@@ -70,7 +71,11 @@ for (const engine of engines)
       const without = shelves({ name });
       {
         await using store = await openedStore(database, undefined, without);
-        expect(await store.create(toEntries([parsed(store, '{"id":2,"name":"low"}')]))).toEqual(["created"]);
+        expect(
+          await store.create(
+            toEntries(onlyCollection(store.contract), [parsed(store, '{"id":2,"name":"low"}')]),
+          ),
+        ).toEqual(["created"]);
       }
       const refused = ({ size = others.size, kind = others.kind }: Record<string, object>) =>
         settled(openedStore(database, undefined, shelves({ name, size, kind })));
@@ -86,7 +91,7 @@ for (const engine of engines)
         const wanted = shelves({ name, kind: { type: ["object", "null"] } });
         await using store = await openedStore(database, undefined, wanted);
         const shelf = parsed(store, '{"id":3,"name":"s","kind":{"a":1}}');
-        expect(await store.create(toEntries([shelf]))).toEqual(["created"]);
+        expect(await store.create(toEntries(onlyCollection(store.contract), [shelf]))).toEqual(["created"]);
       }
       expect((await exported(database)).trimEnd().split("\n").sort()).toEqual([
         '{"id":1,"name":"top"}',
@@ -100,7 +105,14 @@ for (const engine of engines)
       {
         await using store = await openedStore(database);
         const edit = { id: 1n, expected: "any", replacement: undefined } as const;
-        expect(await store.edit([edit], { run: "r", editor: "{}", first: 0 })).toEqual(["done"]);
+        expect(
+          await store.edit([edit], {
+            table: onlyCollection(store.contract).table,
+            run: "r",
+            editor: "{}",
+            first: 0,
+          }),
+        ).toEqual(["done"]);
       }
       const without = shelves({ name: shelfFields.name });
       await (await openedStore(database, undefined, without))[Symbol.asyncDispose]();
@@ -127,7 +139,7 @@ for (const engine of engines)
         await using store = await openedStore(database, undefined, source);
         const shelf = parsed(store, json);
         for (const outcome of ["created", "unchanged"] as const)
-          expect(await store.create(toEntries([shelf]))).toEqual([outcome]);
+          expect(await store.create(toEntries(onlyCollection(store.contract), [shelf]))).toEqual([outcome]);
       }
       expect(await exported(database)).toBe(`${json}\n`);
     });
@@ -150,7 +162,9 @@ for (const engine of engines)
       const shelf = (id: number) => parsed(first, `{"id":${id},"name":"s"}`);
       const creating = (async () => {
         for (let id = 100; id < 140; id++)
-          expect(await first.create(toEntries([shelf(id)]))).toEqual(["created"]);
+          expect(await first.create(toEntries(onlyCollection(first.contract), [shelf(id)]))).toEqual([
+            "created",
+          ]);
       })();
       const starts = await Promise.all(
         [newer, newer, newer].map((wanted) => openedStore(database, undefined, wanted)),

@@ -21,7 +21,7 @@ test("first creates that arrive together share one call to the store, and its fa
     if (isAway) throw new Error("away");
     return name.length;
   };
-  const resolve = creatorResolver({ creatorKey }, (event) => events.push(event), "plant");
+  const resolve = creatorResolver({ creatorKey }, (event) => events.push(event));
   const callers = ["ann", "ann", "bert", "ann"].map(newCaller);
   const resolveAll = () => Promise.all(callers.map(resolve));
 

@@ -1,7 +1,6 @@
 // Whether a store of one contract can take over another one.
 
 import { expect, test } from "bun:test";
-import { plantStoreSource } from "../../../../src/core/contract/default-contract.ts";
 import { findRefusedChange } from "../../../../src/core/contract/description/compare-contracts.ts";
 import { shelfFields as own, readSingle, shelves } from "../../../support/contracts.ts";
 
@@ -35,7 +34,6 @@ test.each([
 });
 
 test.each([
-  ["another collection", shelves(own, ["name"], "/racks"), "its collection is /shelves, and would be /racks"],
   [
     "another type",
     shelves({ ...own, size: { type: "string" } }),
@@ -67,7 +65,6 @@ test.each([
     shelves(own, ["name", "kind"]),
     '"kind" was optional, and would be required without a default',
   ],
-  ["the Plant Store", plantStoreSource, "its collection is /shelves, and would be /plants"],
 ])("%s: it cannot", async (_, wanted, reason) => {
   expect(findRefusedChange(original, await readSingle(wanted))).toContain(reason);
 });

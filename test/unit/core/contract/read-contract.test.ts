@@ -2,6 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { bearerAccess } from "../../../../src/core/contract/access.ts";
+import { readContract } from "../../../../src/core/contract/description/read-contract.ts";
+import { ownErrorShape } from "../../../../src/core/contract/error-format.ts";
 import { readSingle } from "../../../support/contracts.ts";
 import { processorMs } from "../../../support/processes.ts";
 
@@ -316,9 +318,9 @@ test.each<[what: string, document: unknown, reason: string]>([
     "a path must not hold unpaired surrogates",
   ],
   [
-    "several collections",
+    "several POSTs without a path of one resource",
     description(name, { paths: { "/a": other["/b"], ...other } }),
-    "it has several collections; choose one of /a, /b with --collection",
+    "there is no path of one resource, such as /a/{id}, beside it",
   ],
   [
     "an id that is a boolean",
@@ -394,6 +396,57 @@ test("the id is that of the item's path, or id, and the server chooses one that 
     false,
   ]);
   expect(await idOf(undefined, { id }, { openapi: "3.2.0" })).toEqual(["id", false, false, true, false]);
+});
+
+test("several collections are read, each with its words, its name and its table", async () => {
+  const item = (id: string) => ({ get: { parameters: [{ name: id, in: "path" }], responses: {} } });
+  const paths = {
+    "/v1/special-events": other["/b"],
+    "/v1/special-events/{eventId}": item("eventId"),
+    "/tokens": other["/b"],
+    "/tokens/{id}": item("id"),
+    "/a/things": other["/b"],
+    "/a/things/{id}": item("id"),
+    "/b/things": other["/b"],
+    "/b/things/{id}": item("id"),
+    "/search": other["/b"],
+  };
+  const { collections, others, access, errors } = await readContract({
+    text: JSON.stringify(description(name, { paths })),
+  });
+  expect(collections.map((each) => [each.name, each.table, each.itemPath])).toEqual([
+    ["special-events", "v1_special_events", "/v1/special-events/{id}"],
+    ["tokens", expect.stringMatching(/^x__tokens_[0-9a-f]{16}$/), "/tokens/{id}"],
+    ["a/things", "a_things", "/a/things/{id}"],
+    ["b/things", "b_things", "/b/things/{id}"],
+  ]);
+  expect(others).toEqual([{ method: "POST", path: "/search" }]);
+  expect(access).toEqual(bearerAccess);
+  expect(errors.shape).toEqual(ownErrorShape);
+});
+
+test("a collection that cannot be served is noted, and so is one whose table another one has", async () => {
+  const item = { get: { responses: {} } };
+  const paths = {
+    "/a-b": other["/b"],
+    "/a-b/{id}": item,
+    "/a_b": other["/b"],
+    "/a_b/{id}": item,
+    "/c": { post: { requestBody: json({ type: "string" }), responses: {} } },
+    "/c/{id}": item,
+  };
+  const { collections, notes, others } = await readContract({
+    text: JSON.stringify(description(name, { paths })),
+  });
+  expect(collections.map(({ path }) => path)).toEqual(["/a-b"]);
+  expect(others.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    "POST /a_b",
+    "GET /a_b/{id}",
+    "POST /c",
+    "GET /c/{id}",
+  ]);
+  expect(notes.join("\n")).toContain("POST /a_b is not served, as its table would be that of /a-b");
+  expect(notes.join("\n")).toContain("POST /c is not served, as ");
 });
 
 test("one of several collections is chosen, and others of the description are noted", async () => {

@@ -15,8 +15,18 @@ const parcels = await readSingle({
 });
 
 /** Sends the contract without the members of its only collection, some of which are functions. */
-function receivedFrom({ source, document, service, basePath, collections, others, errors, notes }: Contract) {
-  const contract = { source, document, service, basePath, collections, others, errors, notes };
+function receivedFrom({
+  source,
+  document,
+  service,
+  basePath,
+  collections,
+  others,
+  access,
+  errors,
+  notes,
+}: Contract) {
+  const contract = { source, document, service, basePath, collections, others, access, errors, notes };
   return onlyCollection(receivedContract(structuredClone(sentContract(contract))));
 }
 

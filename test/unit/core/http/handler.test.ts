@@ -38,11 +38,14 @@ function handlerWith(
     [createOperation(plantStore)],
     createHandler({
       contract: plantStore,
-      collection: plantStore,
-      newId: () => 1n,
+      targets: new Map([
+        [
+          plantStore.table,
+          { collection: plantStore, newId: () => 1n, itemPath: undefined, readCreatedAt: undefined },
+        ],
+      ]),
       operations: [createOperation(plantStore)],
       storeOf: undefined,
-      readCreatedAt: undefined,
       authenticator: { authenticate },
       resolveCreator,
       rateLimit: undefined,

@@ -6,7 +6,7 @@ import type { EditOutcome, PlantEdit, RunPart } from "../../../../src/core/store
 import { settled } from "../../../support/settled.ts";
 
 const deletion = (id: bigint): PlantEdit => ({ id, expected: "any", replacement: undefined });
-const runOf = (run: string): RunPart => ({ run, editor: "{}", first: 0 });
+const runOf = (run: string): RunPart => ({ table: "plants", run, editor: "{}", first: 0 });
 
 test("each edit of a group has its own run and outcome, and a failure ends one group", async () => {
   const groups: [readonly PlantEdit[], readonly RunPart[]][] = [];

@@ -50,5 +50,7 @@ export function create(
   plant: Plant,
   callerKey = `caller ${++callers}`,
 ): Promise<CreateOutcome> {
-  return new Promise((settle, fail) => queue.create({ plant, creator: null, callerKey, settle, fail }));
+  return new Promise((settle, fail) =>
+    queue.create({ collection: plantStore, plant, creator: null, callerKey, settle, fail }),
+  );
 }

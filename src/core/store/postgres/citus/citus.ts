@@ -1,26 +1,32 @@
 // A Citus cluster, as a server uses it: reads the shard map, and keeps a queue and connections for
 // each node that has plants. Everything but creates goes to the coordinator.
 
-import type { Collection } from "../../../contract/contract.ts";
+import type { Collection, Contract } from "../../../contract/contract.ts";
 import type { Emit } from "../../../observability/server-event.ts";
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../../group-commit.ts";
 import type { OnUnavailable } from "../../plant-store.ts";
 import type { PostgresUrl } from "../connection-url.ts";
 import { classifyError, errorReason } from "../errors.ts";
 import type { Queries } from "../host-pool.ts";
+import { createPlants, probe } from "../plants.ts";
 import type { Primary } from "../primary.ts";
 import { CitusNode } from "./node.ts";
-import { NodeQueues } from "./node-queues.ts";
-import { isCitusInstalled, type Shard, ShardMap } from "./shard-map.ts";
+import { NodeQueues, type NodeStore } from "./node-queues.ts";
+import { isCitusInstalled, readShardMaps, type Shard, type ShardMap } from "./shard-map.ts";
 
 /** How often the shard map is read. Until then batches go through a moved shard's former node. */
 const readMapMs = 5_000;
+
+type ShardMaps = ReadonlyMap<string, ShardMap>;
+
+/** The name of the queue of collections that Citus has not distributed by a hash that is known. */
+const coordinatorName = "coordinator";
 
 /** The coordinator of a store. */
 interface Coordinator {
   readonly url: PostgresUrl;
   readonly primary: Primary;
-  readonly collection: Collection;
+  readonly contract: Contract;
   readonly onUnavailable: OnUnavailable;
 }
 
@@ -30,24 +36,27 @@ export async function openNodeQueues(
   limits: QueueLimits,
   context: QueueContext,
 ): Promise<CreateQueue | undefined> {
-  // The hash of a text is PostgreSQL's own; batches of texts go by way of the coordinator.
-  const hasInt64Ids = coordinator.collection.id.type.kind === "integer";
-  if (!coordinator.url.usesCitusNodes || !hasInt64Ids) return undefined;
-  const map = await coordinator.primary.withRetry(ShardMap.read);
-  if (map === undefined) return undefined;
+  if (!coordinator.url.usesCitusNodes) return undefined;
+  const maps = await coordinator.primary.withRetry(readShardMaps);
+  if (!coordinator.contract.collections.some((collection) => hasMap(maps, collection))) return undefined;
   // Half as many as to a single server, because Citus needs large batches. At 256 connections and
   // two workers, 4 to each node made batches of 35 plants and 25 µs of processor time a plant, 2
   // made 42 and 24.
   const batchesInFlightMax = Math.ceil(coordinator.url.connectionsMax / 2);
-  return new CitusQueues(coordinator, map, { ...limits, batchesInFlightMax }, context);
+  return new CitusQueues(coordinator, maps, { ...limits, batchesInFlightMax }, context);
+}
+
+/** The hash of a text is PostgreSQL's own; batches of texts go by way of the coordinator. */
+function hasMap(maps: ShardMaps, { id, table }: Collection): boolean {
+  return id.type.kind === "integer" && maps.has(table);
 }
 
 /** The size of the plants and their indexes on all nodes; 0 unless Citus has distributed them. */
 export async function bytesOnNodes(connection: Queries): Promise<number> {
   if (!(await isCitusInstalled(connection))) return 0;
   const { rows } = await connection.query<{ bytes: string }>(
-    `SELECT citus_total_relation_size(logicalrelid) AS bytes FROM pg_dist_partition
-     WHERE logicalrelid = to_regclass('plants')`,
+    `SELECT sum(citus_total_relation_size(logicalrelid)) AS bytes
+     FROM collections JOIN pg_dist_partition ON logicalrelid = to_regclass(quote_ident(name))`,
   );
   return Number(rows[0]?.bytes ?? 0);
 }
@@ -59,11 +68,11 @@ class CitusQueues extends NodeQueues {
   #reading: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(coordinator: Coordinator, map: ShardMap, limits: GroupCommitLimits, context: QueueContext) {
+  constructor(coordinator: Coordinator, maps: ShardMaps, limits: GroupCommitLimits, context: QueueContext) {
     super(limits, context);
     this.#coordinator = coordinator;
     this.#emit = context.emit;
-    this.#use(map);
+    this.#use(maps);
     this.#timer = setInterval(() => this.#refresh(), readMapMs);
   }
 
@@ -74,24 +83,41 @@ class CitusQueues extends NodeQueues {
     await super.close();
   }
 
-  #use(map: ShardMap): void {
+  #use(maps: ShardMaps): void {
+    const { collections } = this.#coordinator.contract;
+    const nodes = new Map([...maps.values()].flatMap((map) => [...map.nodes]));
+    const names = [...nodes.keys()];
+    if (!collections.every((collection) => hasMap(maps, collection))) names.push(coordinatorName);
     this.update(
-      [...map.nodes.keys()],
-      (id) => map.nodeOf(id as bigint),
-      (name) => this.#open(name, map),
+      names,
+      ({ collection, plant: { id } }) => {
+        const map = hasMap(maps, collection) ? maps.get(collection.table) : undefined;
+        return map?.nodeOf(id as bigint) ?? coordinatorName;
+      },
+      (name) =>
+        name === coordinatorName ? this.#openCoordinator() : this.#open(name, nodes.get(name) as Shard),
     );
   }
 
-  #open(name: string, map: ShardMap): CitusNode {
-    const { url, primary, collection, onUnavailable } = this.#coordinator;
-    const { host, port } = map.nodes.get(name) as Shard;
+  #open(name: string, { host, port }: Shard): CitusNode {
+    const { url, primary, onUnavailable } = this.#coordinator;
     return new CitusNode({
       url: { ...url, hosts: url.hosts.slice(0, 1).map((first) => ({ ...first, host, port })) },
       coordinator: primary,
-      collection,
       onUnavailable: (reason) => onUnavailable(`${name}: ${reason}`),
       onOutdated: () => this.#refresh(),
     });
+  }
+
+  /** The node of the collections that have no map. */
+  #openCoordinator(): NodeStore {
+    const { primary, contract, onUnavailable } = this.#coordinator;
+    return {
+      isUp: true,
+      create: (batch, createdAt = Date.now()) => createPlants(primary, batch, createdAt, onUnavailable),
+      assertWritable: () => primary.once((pool) => probe(pool, contract)),
+      close: async () => undefined,
+    };
   }
 
   /** Reads the shard map again. The map in use stays if there is none, or no coordinator. */
@@ -104,8 +130,8 @@ class CitusQueues extends NodeQueues {
 
   async #read(): Promise<void> {
     try {
-      const map = await this.#coordinator.primary.once(ShardMap.read);
-      if (map !== undefined && !this.#isClosed) this.#use(map);
+      const maps = await this.#coordinator.primary.once(readShardMaps);
+      if (maps.size > 0 && !this.#isClosed) this.#use(maps);
     } catch (error) {
       // Nobody awaits a refresh.
       if (classifyError(error) === "internalError")

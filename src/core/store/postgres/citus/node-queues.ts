@@ -1,7 +1,6 @@
 // The queues of a store that commits on several nodes: a group commit for each node, behind the
 // interface of one. Nothing in a node's queue waits for another node.
 
-import type { PlantId } from "../../../contract/plant-id.ts";
 import { errorMessage } from "../../../operator-error.ts";
 import {
   type CreateQueue,
@@ -10,10 +9,10 @@ import {
   type PendingCreate,
   type QueueContext,
 } from "../../group-commit.ts";
-import type { PlantStore } from "../../plant-store.ts";
+import type { NewEntry, PlantStore } from "../../plant-store.ts";
 
 /** The plants of one node, which responds at once while it is down: its queue is never full. */
-export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable" | "collection"> {
+export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable"> {
   readonly isUp: boolean;
   /** Called when no more batches come. */
   close(): Promise<void>;
@@ -30,7 +29,7 @@ export class NodeQueues implements CreateQueue {
   readonly #queues = new Map<string, NodeQueue>();
   /** Queues of nodes that are gone, until they are empty and closed. */
   readonly #retired = new Map<NodeQueue, Promise<void>>();
-  #nodeOf: (id: PlantId) => string = () => "";
+  #nodeOf: (entry: NewEntry) => string = () => "";
 
   /** @param limits `queuePlantsMax` is divided equally among the nodes. */
   constructor(limits: GroupCommitLimits, context: QueueContext) {
@@ -49,10 +48,14 @@ export class NodeQueues implements CreateQueue {
    * committed by it.
    *
    * @param names the names of the nodes, at least one.
-   * @param nodeOf the name of the node of an id, one of them.
+   * @param nodeOf the name of the node of a plant, one of them.
    * @param open opens a node that is new.
    */
-  update(names: readonly string[], nodeOf: (id: PlantId) => string, open: (name: string) => NodeStore): void {
+  update(
+    names: readonly string[],
+    nodeOf: (entry: NewEntry) => string,
+    open: (name: string) => NodeStore,
+  ): void {
     for (const [name, nodeQueue] of this.#queues) {
       if (names.includes(name)) continue;
       this.#queues.delete(name);
@@ -68,7 +71,7 @@ export class NodeQueues implements CreateQueue {
   }
 
   create(pending: PendingCreate): void {
-    const name = this.#nodeOf(pending.plant.id);
+    const name = this.#nodeOf(pending);
     const nodeQueue = this.#queues.get(name);
     if (nodeQueue === undefined) throw new Error(`The plant ${pending.plant.id} belongs to no node: ${name}`);
     nodeQueue.queue.create(pending);

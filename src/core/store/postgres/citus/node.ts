@@ -1,7 +1,6 @@
 // One node of a Citus cluster: a batch goes straight to the node that has its plants, which costs a
 // fifth of the processor time of the coordinator's way.
 
-import type { Collection } from "../../../contract/contract.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../../plant-store.ts";
 import type { PostgresUrl } from "../connection-url.ts";
 import { DatabaseError } from "../driver.ts";
@@ -28,7 +27,6 @@ interface NodeOptions {
   readonly url: PostgresUrl;
   /** Commits what the node rejects because it has no plants any more. */
   readonly coordinator: Commits;
-  readonly collection: Collection;
   readonly onUnavailable: OnUnavailable;
   /** Called when the node shows that the shard map may have changed. */
   readonly onOutdated: () => void;
@@ -47,10 +45,6 @@ export class CitusNode implements Commits, NodeStore {
     this.#connections = new Primary({ ...options.url, copyRowsMin });
   }
 
-  get collection(): Collection {
-    return this.#options.collection;
-  }
-
   get isUp(): boolean {
     return this.#downReason === undefined;
   }
@@ -58,7 +52,7 @@ export class CitusNode implements Commits, NodeStore {
   /** Commits a batch. While the node is down every plant is `unavailable` at once. */
   async create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
     if (!this.isUp) return batch.map(() => "unavailable");
-    return createPlants(this, this.collection, batch, createdAt, this.#options.onUnavailable);
+    return createPlants(this, batch, createdAt, this.#options.onUnavailable);
   }
 
   async withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {

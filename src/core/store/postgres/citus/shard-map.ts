@@ -1,4 +1,4 @@
-// The shard map of a Citus cluster: which node has the plant of an id. It only decides how fast a
+// The shard map of a collection in a Citus cluster: which node has the plant of an id. It only decides how fast a
 // commit is: any node of the cluster routes a statement to the shard, whose primary key makes ids
 // unique, so an outdated map is slower and not wrong. A node that was removed and runs on knows of no
 // later move, and commits to what it takes for the shard: docs/scaling.md says to stop it.
@@ -37,11 +37,19 @@ export interface Shard {
   readonly port: number;
 }
 
-const shardsSql = `SELECT shardminvalue::int4 AS first, nodename AS host, nodeport AS port
-  FROM pg_dist_partition JOIN pg_dist_shard USING (logicalrelid)
+const shardsSql = `SELECT name AS table, shardminvalue::int4 AS first, nodename AS host, nodeport AS port
+  FROM collections JOIN pg_dist_partition ON logicalrelid = to_regclass(quote_ident(name)) JOIN pg_dist_shard USING (logicalrelid)
   JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
-  WHERE logicalrelid = to_regclass('plants') AND partmethod = 'h' AND shardstate = 1 AND noderole = 'primary'
+  WHERE partmethod = 'h' AND shardstate = 1 AND noderole = 'primary'
   ORDER BY first, groupid`;
+
+/** Reads the map of each collection that Citus has distributed by a hash, by its table. */
+export async function readShardMaps(connection: Queries): Promise<Map<string, ShardMap>> {
+  if (!(await isCitusInstalled(connection))) return new Map();
+  const { rows } = await connection.query<Shard & { readonly table: string }>(shardsSql);
+  const tables = Map.groupBy(rows, ({ table }) => table);
+  return new Map([...tables].map(([table, shards]) => [table, new ShardMap(shards)]));
+}
 
 export async function isCitusInstalled(connection: Queries): Promise<boolean> {
   const { rows } = await connection.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'");
@@ -59,13 +67,6 @@ export class ShardMap {
     this.#firstHashes = Int32Array.from(shards, ({ first }) => first);
     this.#names = shards.map(({ host, port }) => `${host}:${port}`);
     this.nodes = new Map(shards.map((shard, index) => [this.#names[index] as string, shard]));
-  }
-
-  /** Reads the map of the plants; undefined if Citus has not distributed them by a hash. */
-  static async read(connection: Queries): Promise<ShardMap | undefined> {
-    if (!(await isCitusInstalled(connection))) return undefined;
-    const { rows } = await connection.query<Shard>(shardsSql);
-    return rows.length === 0 ? undefined : new ShardMap(rows);
   }
 
   /** The name of the node that has the plant of an id. */

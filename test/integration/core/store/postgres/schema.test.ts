@@ -54,7 +54,7 @@ test("the role of a server needs no privilege to create tables", async () => {
   );
 
   await createStore(address);
-  await database.query(name, `GRANT SELECT ON plantstore_schema TO server_${name}`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema, collections TO server_${name}`);
   await database.query(name, `GRANT SELECT, INSERT ON plants, creators TO server_${name}`);
   await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens, token_version TO server_${name}`);
   await using running = await RunningServer.startInProcess({ database: server });
@@ -125,7 +125,7 @@ test("missing privileges are named in one line, and make the server not ready", 
   const { name, address } = await database.newDatabase();
   await createStore(address);
   await database.query(name, `CREATE USER poor_${name}`);
-  await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema, collections TO poor_${name}`);
   const poor = address.replace("postgres@", `poor_${name}@`);
   expect((await serve(poor)).stderr).toMatch(
     /^plantstore: the database request failed: permission denied for table token_version [^\n]+\n$/,

@@ -38,7 +38,7 @@ class Engine implements AsyncDisposable {
   }
 
   create(batch: readonly Plant[]): Promise<Outcome[]> {
-    return createPlants(this.#primary, plantStore, toEntries(batch), Date.now(), (reason) =>
+    return createPlants(this.#primary, toEntries(plantStore, batch), Date.now(), (reason) =>
       this.unavailable.push(reason),
     );
   }
@@ -80,7 +80,7 @@ const difficult: readonly Plant[] = toPlants([
 // A batch of 7 is too small for COPY, and with Citus one of 300 as well.
 test.each([
   ["COPY", 1_000, undefined, []],
-  ["unnest", 7, undefined, ["plantstore_insert"]],
+  ["unnest", 7, undefined, ["plantstore_insert_plants"]],
   ["VALUES", 1_000, withCitus, []],
 ])(
   "%s: stores plants exactly, and INSERT reports conflicts row by row, with one prepared statement or none",

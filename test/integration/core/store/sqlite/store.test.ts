@@ -57,15 +57,18 @@ test("on a full disk a batch that does not fit is unavailable, and one that need
   using folder = new TemporaryFolder();
   using database = (await openDatabase(folder.file("plants.db"), "create")).database;
   const reasons: string[] = [];
-  const plants = new SqlitePlants(new Transactions(database), plantStore, (reason) => reasons.push(reason));
-  expect(plants.create(toEntries([plant(1n, "a")]), 0)).toEqual(["created"]);
+  const plants = new SqlitePlants(new Transactions(database), [plantStore], (reason) => reasons.push(reason));
+  expect(plants.create(toEntries(plantStore, [plant(1n, "a")]), 0)).toEqual(["created"]);
   database.run("PRAGMA max_page_count = 8");
 
-  const batch = toEntries([plant(3n, "c"), plant(2n, "x".repeat(100_000))]);
+  const batch = toEntries(plantStore, [plant(3n, "c"), plant(2n, "x".repeat(100_000))]);
   expect(plants.create(batch, 0)).toEqual(["unavailable", "unavailable"]);
   expect(reasons).toEqual([expect.stringContaining("SQLITE_FULL")]);
-  expect(plants.get(3n)).toBeUndefined();
-  expect(plants.create(toEntries([plant(1n, "a"), plant(1n, "b")]), 0)).toEqual(["unchanged", "conflict"]);
+  expect(plants.get(plantStore, 3n)).toBeUndefined();
+  expect(plants.create(toEntries(plantStore, [plant(1n, "a"), plant(1n, "b")]), 0)).toEqual([
+    "unchanged",
+    "conflict",
+  ]);
 
   database.run("PRAGMA max_page_count = 1000");
   expect(plants.create(batch, 0)).toEqual(["created", "created"]);
@@ -76,21 +79,21 @@ test("while another process holds the write lock, plants are unavailable", async
   const path = folder.file("plants.db");
   using database = (await openDatabase(path, "create")).database;
   const reasons: string[] = [];
-  const plants = new SqlitePlants(new Transactions(database), plantStore, (reason) => reasons.push(reason));
+  const plants = new SqlitePlants(new Transactions(database), [plantStore], (reason) => reasons.push(reason));
   const other = new Database(path);
   other.run("BEGIN IMMEDIATE");
-  expect(plants.create(toEntries([plant(1n, "b")]), 0)).toEqual(["unavailable"]);
+  expect(plants.create(toEntries(plantStore, [plant(1n, "b")]), 0)).toEqual(["unavailable"]);
   expect(reasons).toEqual([expect.stringContaining("SQLITE_BUSY")]);
   other.run("COMMIT");
   other.close();
-  expect(plants.create(toEntries([plant(1n, "a")]), 0)).toEqual(["created"]);
+  expect(plants.create(toEntries(plantStore, [plant(1n, "a")]), 0)).toEqual(["created"]);
 });
 
 test("closing leaves one file, without a WAL", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const store = await SqliteStore.open(path, "create", unexpected);
-  await store.create(toEntries([plant(1n, "a")]));
+  await store.create(toEntries(plantStore, [plant(1n, "a")]));
   await store.tokens.list();
   await store[Symbol.asyncDispose]();
   expect(existsSync(path)).toBe(true);
@@ -108,14 +111,14 @@ test.each(["", "-wal", "-shm"])(
     renameSync(path + suffix, folder.file("away"));
     copyFileSync(folder.file("away"), path + suffix);
 
-    expect(await store.create(toEntries([plant(1n, "lost")]))).toEqual(["unavailable"]);
+    expect(await store.create(toEntries(plantStore, [plant(1n, "lost")]))).toEqual(["unavailable"]);
     expect(reasons).toEqual([expect.stringContaining("was removed or replaced while it was open")]);
     const token = { name: "lost", hash: "0", createdAt: 0, expiresAt: null };
     expect(await settled(store.tokens.add(token))).toThrow("was removed or replaced");
     expect(await settled(store.tokens.revoke("lost", 0))).toThrow("was removed or replaced");
     expect(await settled(store.tokens.list())).toThrow("was removed or replaced");
     renameSync(folder.file("away"), path + suffix);
-    expect(await store.create(toEntries([plant(1n, "kept")]))).toEqual(["created"]);
+    expect(await store.create(toEntries(plantStore, [plant(1n, "kept")]))).toEqual(["created"]);
   },
 );
 
@@ -142,7 +145,7 @@ test("the failure marker of a store that was moved away does not prevent a new s
   const path = folder.file("plants.db");
   writeFailureMarker(path, "disk I/O error");
   const store = await SqliteStore.open(path, "create", unexpected);
-  expect(await store.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
+  expect(await store.create(toEntries(plantStore, [plant(1n, "a")]))).toEqual(["created"]);
   await store[Symbol.asyncDispose]();
   expect(readdirSync(folder.path)).toEqual(["plants.db"]);
 });
@@ -155,8 +158,8 @@ test("after a failed fsync of a commit every call rejects, and the store is mark
     throw sqliteError("SQLITE_IOERR_FSYNC");
   });
   for (const call of [
-    () => store.create(toEntries([plant(1n, "a")])),
-    () => store.create(toEntries([plant(1n, "a")])),
+    () => store.create(toEntries(plantStore, [plant(1n, "a")])),
+    () => store.create(toEntries(plantStore, [plant(1n, "a")])),
     () => store.tokens.list(),
     () => store.assertWritable(),
   ])
@@ -227,7 +230,12 @@ test("readiness probes and token changes run checkpoints too, so the WAL stays s
   ];
   for (const [round, change] of changes.entries()) {
     const large = (at: number) => plant(BigInt(100 * round + at), "x".repeat(2 ** 20));
-    await store.create(toEntries(Array.from({ length: 20 }, (_, at) => large(at))));
+    await store.create(
+      toEntries(
+        plantStore,
+        Array.from({ length: 20 }, (_, at) => large(at)),
+      ),
+    );
     expect(walPages()).toBeGreaterThan(4_000);
     // The WAL is copied and restarted.
     await change();
@@ -242,7 +250,7 @@ test("batches that are created at the same time are all committed, with their ow
   const batches = Array.from({ length: 10 }, (_, index) => {
     const [id, other] = [BigInt(index), BigInt(100 + index)];
     const plants = [plant(id, "a"), plant(id, "b"), plant(id, "a"), plant(other, "c", ""), plant(other, "c")];
-    return toEntries(plants, index);
+    return toEntries(plantStore, plants, index);
   });
   const outcomes = await Promise.all(batches.map((batch) => store.create(batch)));
   expect(outcomes).toEqual(batches.map(() => ["created", "conflict", "unchanged", "created", "conflict"]));
@@ -274,7 +282,7 @@ test("a store whose contract another process changes while it is opened is not o
   // It has found the contract, and reads it.
   const opening = openDatabase(path, "existing");
   using other = new Database(path);
-  other.run("ALTER TABLE plants ADD COLUMN height INTEGER");
+  other.run("ALTER TABLE shelves ADD COLUMN height INTEGER");
   other.run("UPDATE contract SET text = ?", [after.text]);
   expect(await settled(opening)).toThrow('is not up to date; run "plantstore migrate" first');
   using changed = (await openDatabase(path, "create")).database;

@@ -10,7 +10,7 @@ import { walBytesKept } from "../../../../../src/core/store/sqlite/connection.ts
 import { DiskFailureError } from "../../../../../src/core/store/sqlite/disk-failure.ts";
 import { BatchSender } from "../../../../../src/core/store/sqlite/shared-batch.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
-import { plant } from "../../../../support/contracts.ts";
+import { plant, plantStore } from "../../../../support/contracts.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { openedStore, storedCount, unexpected } from "../../../../support/stored-plants.ts";
@@ -34,7 +34,7 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
   const store = await openedStore(`sqlite:${path}`);
   let id = 0n;
   for (let megabyte = 0; megabyte < 20; megabyte++)
-    expect(await store.create(toEntries([large(id++)]))).toEqual(["created"]);
+    expect(await store.create(toEntries(plantStore, [large(id++)]))).toEqual(["created"]);
   // Without a commit after them.
   await eventually(
     "fewer than 2,000 pages to copy",
@@ -47,16 +47,16 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
   reader.run("BEGIN");
   reader.query("SELECT count(*) FROM plants").get();
   while ((store.walBytes?.() ?? 0) < 140 * mebibyte)
-    await store.create(toEntries([large(id++), large(id++)]));
+    await store.create(toEntries(plantStore, [large(id++), large(id++)]));
   const { pages } = walPages(path);
   reader.close();
-  while (walPages(path).pages >= pages) await store.create(toEntries([large(id++)]));
+  while (walPages(path).pages >= pages) await store.create(toEntries(plantStore, [large(id++)]));
   // The file keeps some of its blocks, which the next commits write over.
   expect(store.walBytes?.()).toBe(walBytesKept);
 
   let walBytesMax = 0;
   for (let round = 0; round < 100; round++) {
-    await store.create(toEntries([large(id++), large(id++)]));
+    await store.create(toEntries(plantStore, [large(id++), large(id++)]));
     walBytesMax = Math.max(walBytesMax, store.walBytes?.() ?? 0);
   }
   // Less than all that was written.
@@ -72,9 +72,10 @@ test("a commit in flight while an fsync of the checkpoint thread fails is not ac
   const { buffer } = new BatchSender();
   const checkpointThread = new CheckpointSignals(buffer);
   const store = await SqliteStore.open(path, "create", unexpected, { checkpointThread });
-  expect(await store.create(toEntries([{ id: 1n, name: "a" }].map(plant)))).toEqual(["created"]);
+  expect(await store.create(toEntries(plantStore, [{ id: 1n, name: "a" }].map(plant)))).toEqual(["created"]);
   const inserted: bigint[] = [];
   const entry = (id: bigint, name: string) => ({
+    collection: plantStore,
     creator: null,
     // As the thread does, in memory that both share, while the batch is committed.
     get plant() {

@@ -13,6 +13,7 @@ const fourEntries = entriesFrom(1n);
 
 function entriesFrom(first: bigint): NewEntry[] {
   return toEntries(
+    plantStore,
     [0n, 1n, 2n, 3n].map((offset) => plant({ id: first + offset, name: `Monstera ${first + offset}` })),
   );
 }
@@ -23,8 +24,8 @@ function entriesFrom(first: bigint): NewEntry[] {
  */
 function connected() {
   const sender = new BatchSender();
-  sender.useContract(plantStore);
-  const receiver = new BatchMemory(plantStore, sender.buffer);
+  sender.useCollections([plantStore]);
+  const receiver = new BatchMemory([plantStore], sender.buffer);
   const commit = (results: readonly Outcome[] = outcomes, messagesHandled = 0) => {
     expect(receiver.wait(messagesHandled)).toBe("batch");
     const batch = receiver.readBatch();
@@ -37,9 +38,9 @@ function connected() {
 
 test("a batch comes back as it was, absent and empty tags apart, and so do creators and the time", () => {
   const { buffer } = new BatchSender();
-  const [writer, reader] = [new BatchMemory(plantStore, buffer), new BatchMemory(plantStore, buffer)];
+  const [writer, reader] = [new BatchMemory([plantStore], buffer), new BatchMemory([plantStore], buffer)];
   const anyCreator = fc.option(fc.oneof(fc.nat(), fc.constantFrom(0, 1, 2 ** 31, 2 ** 53 - 1)));
-  const anyEntry = fc.record({ plant: anyPlant, creator: anyCreator });
+  const anyEntry = fc.record({ collection: fc.constant(plantStore), plant: anyPlant, creator: anyCreator });
   fc.assert(
     fc.property(fc.array(anyEntry, { maxLength: 20 }), fc.maxSafeNat(), (batch: NewEntry[], createdAt) => {
       writer.writeBatch(batch, createdAt);
@@ -50,15 +51,20 @@ test("a batch comes back as it was, absent and empty tags apart, and so do creat
 });
 
 test("a batch is accepted if its names and tags fit, however many bytes their characters take", () => {
-  const memory = new BatchMemory(plantStore, new BatchSender().buffer);
+  const memory = new BatchMemory([plantStore], new BatchSender().buffer);
   const name = "€".repeat(1_300);
-  const batch = toEntries(Array.from({ length: 1_024 }, (_, index) => plant({ id: BigInt(index), name })));
+  const batch = toEntries(
+    plantStore,
+    Array.from({ length: 1_024 }, (_, index) => plant({ id: BigInt(index), name })),
+  );
   expect(memory.accepts(batch)).toBe(true);
   memory.writeBatch(batch, 0);
   expect(memory.readBatch()).toEqual(batch);
-  expect(memory.accepts([...batch, ...toEntries([plant({ id: -1n, name: "x" })])])).toBe(false);
-  expect(memory.accepts(toEntries([plant({ id: 1n, name: "x".repeat(2 ** 21) })]))).toBe(false);
-  expect(memory.accepts(toEntries([plant({ id: 1n, name: "x", tag: "x".repeat(2 ** 21) })]))).toBe(false);
+  expect(memory.accepts([...batch, ...toEntries(plantStore, [plant({ id: -1n, name: "x" })])])).toBe(false);
+  expect(memory.accepts(toEntries(plantStore, [plant({ id: 1n, name: "x".repeat(2 ** 21) })]))).toBe(false);
+  expect(
+    memory.accepts(toEntries(plantStore, [plant({ id: 1n, name: "x", tag: "x".repeat(2 ** 21) })])),
+  ).toBe(false);
 });
 
 test("one batch is sent at a time, and the next one when its outcomes are read", async () => {

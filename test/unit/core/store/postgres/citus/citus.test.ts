@@ -12,7 +12,9 @@ import { VirtualTime } from "../../../../../support/virtual-time.ts";
 
 test("a refresh of the shard map that fails is reported, a bug with its stack, and the map stays in use", async () => {
   using time = new VirtualTime();
-  const map = new ShardMap([{ first: -(2 ** 31), host: "127.0.0.1", port: 1 }]);
+  const map = new Map([
+    [plantStore.table, new ShardMap([{ first: -(2 ** 31), host: "127.0.0.1", port: 1 }])],
+  ]);
   let failure: Error | undefined = new ConnectionLost("connection refused");
   const primary = {
     withRetry: async () => map,
@@ -26,7 +28,7 @@ test("a refresh of the shard map that fails is reported, a bug with its stack, a
     {
       url: { ...parsePostgresUrl("//plantstore@127.0.0.1/plants"), usesCitusNodes: true },
       primary,
-      collection: plantStore,
+      contract: plantStore,
       onUnavailable: () => expect.unreachable(),
     },
     { queuePlantsMax: 10, batchPlantsMax: 10 },

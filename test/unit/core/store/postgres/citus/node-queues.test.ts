@@ -26,7 +26,11 @@ function update(
   nodes: Readonly<Record<string, ManualNode>>,
   nodeOf: (id: PlantId) => string,
 ): void {
-  queues.update(Object.keys(nodes), nodeOf, (name) => nodes[name] as ManualNode);
+  queues.update(
+    Object.keys(nodes),
+    ({ plant }) => nodeOf(plant.id),
+    (name) => nodes[name] as ManualNode,
+  );
 }
 
 /** Queues of two nodes: that of even ids, and that of odd ones. */
