@@ -84,6 +84,12 @@ export function contractWith(...description: Parameters<typeof documentWith>): P
   return readSingle({ text: JSON.stringify(documentWith(...description)) });
 }
 
+interface Page<Plant> {
+  readonly plants: readonly Plant[];
+  /** The id from which the next page continues; null after the last one. */
+  readonly next: string | null;
+}
+
 export class ConsoleClient {
   readonly #url: string;
   readonly #headers: Record<string, string>;
@@ -100,6 +106,21 @@ export class ConsoleClient {
 
   read(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     return send(`${this.#url}/${path}`, { headers: { ...this.#headers, ...headers } });
+  }
+
+  /** Up to 50 plants of a search, read on where it has reached its time limit, as the page does. */
+  async plants<Plant>(query: Readonly<Record<string, string>> = {}): Promise<Page<Plant>> {
+    const plants: Plant[] = [];
+    let { after } = query;
+    for (;;) {
+      const count = String(50 - plants.length);
+      const parameters = { ...query, count, ...(after !== undefined && { after }) };
+      const { json } = await this.read(`plants?${new URLSearchParams(parameters)}`);
+      const page = json as Page<Plant>;
+      plants.push(...page.plants);
+      if (page.next === null || plants.length === 50) return { plants, next: page.next };
+      after = page.next;
+    }
   }
 
   write(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {

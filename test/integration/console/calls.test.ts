@@ -10,9 +10,9 @@ import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { csvLine, storePlants } from "../../support/stored-plants.ts";
 
-interface PlantPage {
-  readonly plants: readonly { readonly id: string; readonly version: string }[];
-  readonly next: string | null;
+interface ListedPlant {
+  readonly id: string;
+  readonly version: string;
 }
 
 for (const engine of engines)
@@ -26,8 +26,7 @@ for (const engine of engines)
       await using server = await RunningServer.startInProcess(place);
       const target = { url: server.url, token: await server.createToken("ci") };
       const client = await ConsoleClient.of(server);
-      const list = async (query: Record<string, string>) =>
-        (await client.read(`plants?${new URLSearchParams({ count: "50", ...query })}`)).json as PlantPage;
+      const list = (query: Record<string, string>) => client.plants<ListedPlant>(query);
       const [max, middle, min] = ["9223372036854775807", "9007199254740993", "-9223372036854775808"] as const;
       await post(target, plantJson(BigInt(max), "x".repeat(5_000), "long"));
       await post(target, plantJson(BigInt(middle), "\u202e<script>\n"));

@@ -32,10 +32,7 @@ for (const engine of engines)
       const names = contract.fields.map(({ name }) => name);
       const shown = ["sender", "fragile", "weight", "status", "shipped_at", "items", "note"];
       const at = shown.map((name) => names.indexOf(name));
-      const rows = async (query: Record<string, string> = {}) => {
-        const { json } = await client.read(`plants?${new URLSearchParams({ count: "50", ...query })}`);
-        return (json as { plants: Row[] }).plants;
-      };
+      const rows = async (query?: Record<string, string>) => (await client.plants<Row>(query)).plants;
       const shownRows = async (query?: Record<string, string>) =>
         (await rows(query)).map(({ id, values }) => [id, ...at.map((index) => values[index])]);
       const draft = (texts: Readonly<Record<string, string>>) =>
@@ -131,11 +128,7 @@ for (const engine of engines)
           status: 200,
         });
       const inOrder = ids.toSorted((one, other) => Buffer.compare(Buffer.from(other), Buffer.from(one)));
-      const read = async (query: Record<string, string>) =>
-        (await client.read(`plants?${new URLSearchParams({ count: "50", ...query })}`)).json as {
-          plants: Row[];
-          next: string | null;
-        };
+      const read = (query: Record<string, string>) => client.plants<Row>(query);
       const first = await read({});
       const second = await read({ after: first.next ?? "" });
       expect([...first.plants, ...second.plants].map(({ id }) => id)).toEqual(inOrder);

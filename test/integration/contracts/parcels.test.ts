@@ -140,8 +140,10 @@ for (const engine of engines)
       expect((await command("get", "9007199254740993")).stdout).toBe(`${full}\n`);
 
       const client = await ConsoleClient.of(parcelServer.server);
-      const { json } = await client.read("plants?count=50&word=AB-12&group=sent");
-      const { plants } = json as { plants: { id: string; values: (string | null)[]; version: string }[] };
+      const { plants } = await client.plants<{ id: string; values: (string | null)[]; version: string }>({
+        word: "AB-12",
+        group: "sent",
+      });
       expect(plants).toMatchObject([{ id: "9007199254740993" }]);
       expect(plants[0]?.values.slice(0, 4)).toEqual(["Ada", "true", "1.50", "0.100"]);
       const edit = { plants: `${plants[0]?.id}:${plants[0]?.version}`, change: "group", value: "packed" };
