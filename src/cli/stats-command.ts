@@ -16,7 +16,7 @@ export function statsCommand(): Command {
   return withSettings(command, ["json", "database"], ({ json, database }) =>
     withStore(database, "existing", async (store) => {
       const stats = await readStats(store);
-      await printLines(json ? [JSON.stringify(stats)] : formatStats(stats));
+      await printLines(json ? [JSON.stringify(stats)] : formatStats(stats, store.collection.words.many));
     }),
   );
 }
@@ -32,15 +32,13 @@ async function readStats(store: PlantStore) {
   return { engine, plants, bytesOnDisk: bytes, tokens };
 }
 
-function formatStats({
-  engine,
-  plants,
-  bytesOnDisk,
-  tokens,
-}: Awaited<ReturnType<typeof readStats>>): string[] {
+function formatStats(
+  { engine, plants, bytesOnDisk, tokens }: Awaited<ReturnType<typeof readStats>>,
+  many: string,
+): string[] {
   return formatTable([
     ["engine", engine],
-    ["plants", plants.toLocaleString("en")],
+    [many, plants.toLocaleString("en")],
     ["size on disk", `${bytesOnDisk.toLocaleString("en")} bytes`],
     ["tokens", `${tokens.active} active, ${tokens.expired} expired, ${tokens.revoked} revoked`],
   ]);

@@ -79,6 +79,11 @@ export function documentationResponses({
       return new Response(describe(name, url), {
         headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
       });
+    if (path === "/" && basePath !== "")
+      return new Response(null, {
+        status: 307,
+        headers: { ...commonHeaders, Location: `${basePath.slice(1)}/` },
+      });
     render ??= documentationOf(contract, served());
     const prefix = path.endsWith("/")
       ? ""

@@ -8,7 +8,7 @@ export function documentation(options: DocumentationOptions): (next: Handler) =>
   const { basePath, hasPage } = options;
   const names = [...documentNames, ...(hasPage ? ["", ...fileNames] : [])];
   const paths = new Set(names.map((name) => `${basePath}/${name}`));
-  if (hasPage) paths.add(basePath);
+  if (hasPage) paths.add(basePath).add("/");
   let responses: Handler | undefined;
 
   /** Loads the rest with the first visit: a server starts 4 ms earlier without it. */

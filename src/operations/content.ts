@@ -47,6 +47,11 @@ export async function openContent(
     .replace(/^\xef\xbb\xbf/, "");
   const kind = kindOf(start);
   if (kind !== undefined) throw new OperatorError(`${name} is ${kind}`, 2);
+  if (isBinary(head))
+    throw new OperatorError(
+      `${name} is no text; import CSV or JSON in UTF-8, or in UTF-16 that begins so`,
+      2,
+    );
   return { format: given === "csv" ? "csv" : formatOf(start, given, named), chunks };
 }
 
@@ -68,6 +73,12 @@ function kindOf(start: string): string | undefined {
   const isKind = (each: string | RegExp) =>
     typeof each === "string" ? start.startsWith(each) : each.test(start);
   return kinds.find(([each]) => isKind(each))?.[1];
+}
+
+/** Whether one byte in 20 is a control character: a text that was damaged has fewer. */
+function isBinary(head: Uint8Array): boolean {
+  const controls = head.filter((byte) => byte < 0x09 || (byte > 0x0d && byte < 0x20));
+  return controls.length * 20 > head.length;
 }
 
 /** The format that the name of a file says; undefined if it says none. */

@@ -57,15 +57,11 @@ function examplesOf(document: OpenApiDocument, { describedPath: path, list }: Co
     .filter(([status]) => status.startsWith("2"))
     .flatMap(([, response]) => {
       const media = response.at("content").members.map(([, each]) => each);
-      const values = media.flatMap((each) => [...mediaExamples(each), ...schemaExamples(each.at("schema"))]);
+      const values = media.flatMap(mediaExamples);
       return values.flatMap((value) => {
         const listed = toPlants.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), value);
         const resources = [value, listed].find(Array.isArray) ?? [value];
         return resources.filter(isObject).map((resource) => ({ pointer: response.pointer, value: resource }));
       });
     });
-}
-
-function schemaExamples({ object: schema }: Place): unknown[] {
-  return [schema?.example, ...(Array.isArray(schema?.examples) ? schema.examples : [])];
 }

@@ -116,6 +116,13 @@ describe("under a base path", () => {
     },
   );
 
+  test("the root leads there, also through a proxy that maps a path to it", async () => {
+    const { origin } = new URL(server.url);
+    const root = await fetch(origin, { redirect: "manual" });
+    expect([root.status, root.headers.get("location")]).toEqual([307, "garden/v1/"]);
+    expect((await fetch(origin)).url).toBe(`${server.url}/`);
+  });
+
   test("the path is the prefix of every other one, and is in openapi.json", async () => {
     const target = await server.target();
     expect((await post(target, '{"id": 1, "name": "Monstera"}')).status).toBe(200);

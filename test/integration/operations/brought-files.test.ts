@@ -1,5 +1,6 @@
 // Files as people bring them: of spreadsheets, packed, in other encodings, and of other kinds.
 
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
@@ -156,6 +157,14 @@ test("--format decides", async () => {
   expect(imported).toMatchObject({ exitCode: 3, plants: [] });
 });
 
+const noText = "no text; import CSV or JSON in UTF-8, or in UTF-16 that begins so";
+const sqliteFile = () => {
+  using database = new Database(":memory:");
+  database.run("CREATE TABLE plants (id, name)");
+  return database.serialize();
+};
+const picture = new URL("../../../docs/images/console.png", import.meta.url);
+
 test.each<[string, string | Uint8Array, string]>([
   [
     "plants.xlsx",
@@ -175,6 +184,9 @@ test.each<[string, string | Uint8Array, string]>([
   ["plants.pdf", "%PDF-1.7\n", "a PDF; import the table that it was made from"],
   ["plants.csv.bz2", "BZh91AY&SY", "compressed with bzip2; unpack it first"],
   ["plants.csv.zst", Buffer.from("28b52ffd0400", "hex"), "compressed with zstd; unpack it first"],
+  ["database.csv", sqliteFile(), noText],
+  ["picture.ndjson", readFileSync(picture), noText],
+  ["picture.csv.gz", gzipSync(readFileSync(picture)), noText],
 ])("%s is refused in a sentence, without a report", async (name, content, sentence) => {
   await using imported = await importFile(name, content);
   expect(imported).toMatchObject({

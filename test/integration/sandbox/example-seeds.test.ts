@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { sampleBody } from "../../../src/core/contract/plant.ts";
 import { exampleSeeds } from "../../../src/sandbox/example-seeds.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { plantStore, readSingle } from "../../support/contracts.ts";
@@ -22,6 +23,18 @@ test("the resources of lists and of single responses are stored", async () => {
   expect(await listed()).toEqual(seeds.slice(1));
   expect((await store.sandbox.control("POST", "/reset")).status).toBe(204);
   expect(await listed()).toEqual(seeds);
+});
+
+test("where the response has another schema, the example of the body's is the seed and the sample", async () => {
+  const ofBody = text
+    .replaceAll(/ +examples:\n(?: {16}.*\n)+| +example: .*\n/g, "")
+    .replace(
+      'application/json: { schema: { $ref: "#/components/schemas/Booking" } }',
+      "application/json: { schema: { type: object, required: [cabin], properties: { cabin: { type: string } }, example: { cabin: Oak } } }",
+    );
+  const contract = await readSingle({ text: ofBody });
+  expect(exampleSeeds(contract, contract)).toEqual({ plants: [{ id: 1n, values: ["Oak"] }], notes: [] });
+  expect(sampleBody(contract, 1n)).toBe('{"cabin": "Oak"}');
 });
 
 test("an example that is no resource is said; without examples of responses those of bodies are taken", async () => {

@@ -37,7 +37,8 @@ export function jsonMediaOf(
 /** The examples of the JSON of a body or a response. */
 export function mediaExamples(media: Place): unknown[] {
   const named = media.at("examples").members.map(([, example]) => example.at("value").value);
-  return [...named, media.at("example").value];
+  const { example, examples } = media.at("schema").object ?? {};
+  return [...named, media.at("example").value, example, ...(Array.isArray(examples) ? examples : [])];
 }
 
 export function isJson(type: string): boolean {
