@@ -10,12 +10,13 @@ import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
 import type { Collection } from "./contract/contract.ts";
 import { internalError } from "./contract/errors.ts";
+import { toValues } from "./contract/plant.ts";
 import type { PlantId } from "./contract/plant-id.ts";
 import { BodyReader } from "./http/body-reader.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type AllowedOrigins, withCors } from "./http/cors.ts";
 import { createOperation, itemPathOf } from "./http/create-plant.ts";
-import type { CreateTarget } from "./http/exchange.ts";
+import type { CreateTarget, StoredPlant } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { type Certificate, startPublicListener, stopListener } from "./http/listener.ts";
 import { idMaker } from "./http/new-ids.ts";
@@ -27,6 +28,7 @@ import { unservedOperations } from "./http/unserved-operations.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, ServerEvents } from "./observability/server-event.ts";
 import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
+import type { PlantRow } from "./store/group-read.ts";
 import { openOperationStore } from "./store/operation-store.ts";
 import type { SqlConnection } from "./store/sql-connection.ts";
 
@@ -184,14 +186,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const hasOthers = offered.length > collections.length;
   // Reads of single plants must not wait for lists.
   const single =
-    hasOthers || collections.some(returnsTime) ? resources.use(await store.openSql()) : undefined;
+    hasOthers || collections.some(readsRetries) ? resources.use(await store.openSql()) : undefined;
   const randomPart = randomProcess();
   const targetOf = (collection: Collection): CreateTarget => ({
     collection,
     newId: idMaker(collection.id.format ?? "int64", wallNow, randomPart),
     itemPath: itemPathOf(collection, basePath, offered),
-    readCreatedAt:
-      single && returnsTime(collection) ? (id) => readCreatedAt(single, collection, id) : undefined,
+    readStored:
+      single && readsRetries(collection) ? (id) => readStored(collection, single, id) : undefined,
   });
   const rateLimit = options.rateLimit && new RateLimit(options.rateLimit, now);
   const service = createHandler({
@@ -291,19 +293,18 @@ function randomProcess(): number {
   return crypto.getRandomValues(new Uint16Array(1))[0] ?? 0;
 }
 
-/** Whether the success of a create says when it was. */
-function returnsTime({ operations }: Collection): boolean {
-  const { createdName, updatedName } = operations.create.response ?? {};
-  return (createdName ?? updatedName) !== undefined;
+/** Whether the retry of a create says when it was, or has the ETag of the first response to its key. */
+function readsRetries({ id, operations: { create, replace, change } }: Collection): boolean {
+  const returnsTime = (create.response?.createdName ?? create.response?.updatedName) !== undefined;
+  return returnsTime || (!id.isRequired && (replace ?? change) !== undefined);
 }
 
-/** Reads when a plant was created. Rejects if it was deleted meanwhile. */
-async function readCreatedAt(sql: SqlConnection, { table }: Collection, id: PlantId): Promise<bigint> {
-  const [row] = await sql.query<{ created_at: bigint }>(`SELECT created_at FROM "${table}" WHERE id = $1`, [
-    id,
-  ]);
+/** Reads a plant that was stored before. Rejects if it was deleted meanwhile. */
+async function readStored(collection: Collection, sql: SqlConnection, id: PlantId): Promise<StoredPlant> {
+  const columns = ["created_at", ...collection.fields.map(({ column }) => column)].join(", ");
+  const [row] = await sql.query<PlantRow>(`SELECT ${columns} FROM "${collection.table}" WHERE id = $1`, [id]);
   if (row === undefined) throw new Error(`There is no plant ${id}`);
-  return row.created_at;
+  return { values: toValues(collection, row), createdAt: row.created_at };
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

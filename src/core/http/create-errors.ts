@@ -41,7 +41,7 @@ export function overloaded({ words }: Collection): ApiError {
   return unavailable(`The server is overloaded and did not store the ${words.one}`);
 }
 
-/** The error of a create whose plant was stored before, at a time that cannot be read. */
+/** The error of a create whose plant was stored before, and cannot be read. */
 export function unreadable({ words }: Collection, { id }: Plant): ApiError {
-  return unavailable(`The time at which the ${words.one} ${id} was created cannot be read now`);
+  return unavailable(`The ${words.one} ${id} was stored before, and cannot be read now`);
 }

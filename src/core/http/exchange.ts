@@ -2,7 +2,7 @@
 // body, the queue and the commit settle this same object, and the first of them wins.
 
 import type { Caller } from "../auth/caller.ts";
-import type { Collection, Contract, Plant } from "../contract/contract.ts";
+import type { Collection, Contract, Plant, Values } from "../contract/contract.ts";
 import { type ErrorFormat, formOf } from "../contract/error-format.ts";
 import { type ApiError, internalError, unavailable } from "../contract/errors.ts";
 import type { PlantId } from "../contract/plant-id.ts";
@@ -30,6 +30,11 @@ export interface RequestRoute {
     | undefined;
 }
 
+export interface StoredPlant {
+  readonly values: Values;
+  readonly createdAt: bigint;
+}
+
 /** What creates of a collection need besides it. */
 export interface CreateTarget {
   readonly collection: Collection;
@@ -41,10 +46,10 @@ export interface CreateTarget {
    */
   readonly itemPath: readonly string[] | undefined;
   /**
-   * Reads when a plant was created, and rejects if it cannot; undefined where the success of a
-   * create does not say it.
+   * Reads a plant that was stored before, and rejects if it cannot; undefined where the success of
+   * a retry says nothing of it.
    */
-  readonly readCreatedAt: ((id: PlantId) => Promise<bigint>) | undefined;
+  readonly readStored: ((id: PlantId) => Promise<StoredPlant>) | undefined;
 }
 
 /** Dependencies that all exchanges of a listener share. */
@@ -184,25 +189,28 @@ export class Exchange implements PendingCreate, BodyOwner {
   #accept(outcome: "created" | "unchanged", createdAt: number | undefined): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    const { readCreatedAt } = this.target;
+    const { readStored } = this.target;
     // A plant is unchanged under an id that the server chose if the engine lost a connection, and
     // committed the batch, with the same time, twice.
-    if (readCreatedAt === undefined || outcome === "created" || this.idSource === "server")
-      this.#sendPlant(outcome, createdAt);
+    if (outcome === "created" || this.idSource === "server") this.#sendPlant(outcome, createdAt);
+    else if (readStored === undefined) this.#sendPlant(outcome, undefined);
     else
-      readCreatedAt(this.plant.id).then(
-        (time) => this.#sendPlant(outcome, time),
+      readStored(this.plant.id).then(
+        (stored) => {
+          this.plant = { id: this.plant.id, values: stored.values };
+          this.#sendPlant(outcome, stored.createdAt);
+        },
         () => this.#sendError(unreadable(this.collection, this.plant)),
       );
   }
 
-  #sendPlant(outcome: "created" | "unchanged", createdAt?: bigint | number): void {
+  /** @param createdAt undefined for a plant that may be stored in other words, such as 19.9 for 19.90. */
+  #sendPlant(outcome: "created" | "unchanged", createdAt: bigint | number | undefined): void {
     const { collection, itemPath } = this.target;
     const { create, replace, change } = collection.operations;
     this.#complete(create.status, outcome, undefined);
     const response = plantResponse(collection, this.plant, this.requestId, createdAt, this.request);
-    // An equal plant may be stored in other words, such as 19.9 for 19.90.
-    if ((replace ?? change) !== undefined && outcome === "created")
+    if ((replace ?? change) !== undefined && createdAt !== undefined)
       response.headers.set("ETag", entityTag(collection, this.plant, createdAt));
     if (itemPath !== undefined)
       response.headers.set("Location", itemPath.join(encodeURIComponent(String(this.plant.id))));

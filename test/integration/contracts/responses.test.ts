@@ -94,7 +94,7 @@ test("only a retry reads its time from the store; one that cannot be read may be
       title: "Overloaded, or the store or the identity provider cannot be reached",
       status: 503,
       detail: expect.stringMatching(
-        /^The time at which the booking \d+ was created cannot be read now; retrying in 1 second is safe\.$/,
+        /^The booking \d+ was stored before, and cannot be read now; retrying in 1 second is safe\.$/,
       ),
     });
   }

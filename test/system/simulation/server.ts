@@ -64,7 +64,7 @@ export class SimulatedServer {
       targets: new Map([
         [
           plantStore.table,
-          { collection: plantStore, newId: () => 1n, itemPath: undefined, readCreatedAt: undefined },
+          { collection: plantStore, newId: () => 1n, itemPath: undefined, readStored: undefined },
         ],
       ]),
       operations: [createOperation(plantStore)],

@@ -41,7 +41,7 @@ function handlerWith(
       targets: new Map([
         [
           plantStore.table,
-          { collection: plantStore, newId: () => 1n, itemPath: undefined, readCreatedAt: undefined },
+          { collection: plantStore, newId: () => 1n, itemPath: undefined, readStored: undefined },
         ],
       ]),
       operations: [createOperation(plantStore)],
