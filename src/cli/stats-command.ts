@@ -16,7 +16,7 @@ export function statsCommand(): Command {
   return withSettings(command, ["json", "database"], ({ json, database }) =>
     withStore(database, "existing", async (store) => {
       const stats = await readStats(store);
-      await printLines(json ? [JSON.stringify(stats)] : formatStats(stats, store.collection.words.many));
+      await printLines(json ? [JSON.stringify(stats)] : formatStats(stats, onlyCollection(store.contract).words.many));
     }),
   );
 }

@@ -1,9 +1,12 @@
-// Control of the plants: reading them back.
+// Control of the plants: reading them back, and adding one.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import { countCodeUnits, onlyCollection } from "../core/contract/contract.ts";
-import { plantJson } from "../core/contract/plant.ts";
+import { ApiError } from "../core/contract/errors.ts";
+import { toExactJson } from "../core/contract/json/exact-json.ts";
+import { conflictError, parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
+import { toEntries } from "../core/store/plant-store.ts";
 import { readPlants } from "../operations/stored-plants.ts";
 import { respondControlJson, type SandboxPart } from "./control.ts";
 import type { MemoryStore } from "./memory-store.ts";
@@ -42,6 +45,16 @@ export function plantsPart(store: MemoryStore): SandboxPart {
     return respondControlJson(plantJson(collection, plant));
   }
 
+  /** Creates a plant as it is, with its id. */
+  async function add(json: unknown): Promise<Response> {
+    const plant = parsePlantJson(collection, toExactJson(json));
+    if (plant instanceof ApiError) throw new AdminError(400, plant.message);
+    const [outcome] = await store.create(toEntries(collection, [plant]));
+    if (outcome === "conflict") throw new AdminError(409, conflictError(collection, plant).message);
+    if (outcome === "unavailable") throw new AdminError(507, "The store in memory is full; reset it.");
+    return respondControlJson(plantJson(collection, plant), outcome === "created" ? 201 : 200);
+  }
+
   function parseId(text: string, subject = "The id"): PlantId {
     const { type } = collection.id;
     const id = type.parse(text);
@@ -53,6 +66,7 @@ export function plantsPart(store: MemoryStore): SandboxPart {
   return {
     routes: {
       "GET /sandbox/plants": ({ query: { after, limit } }) => list(after?.toString(), Number(limit)),
+      "POST /sandbox/plants": async ({ body }) => add(await body()),
       "GET /sandbox/plants/{id}": ({ parameter }) => get(parameter),
     },
     describe: () => ({ plants: store.count(collection) }),

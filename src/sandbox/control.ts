@@ -157,8 +157,8 @@ export function respondControl(value: unknown, status = 200): Response {
 }
 
 /** A response of control with JSON that is written already. */
-export function respondControlJson(json: string): Response {
-  return respond(json, 200, { "Content-Type": "application/json" });
+export function respondControlJson(json: string, status = 200): Response {
+  return respond(json, status, { "Content-Type": "application/json" });
 }
 
 /** 204: done, and there is nothing to say. */

@@ -1,7 +1,10 @@
 // The types of control, as src/sandbox/openapi-control.yaml describes it.
 
-/** An int64; a number must be a safe integer. Larger ids are bigints: `9007199254740993n`. */
-export type AnyId = bigint | number;
+/**
+ * The id of a resource: a text, or an int64, of which a number must be a safe integer. Larger ids
+ * are bigints: `9007199254740993n`.
+ */
+export type AnyId = bigint | number | string;
 
 export interface Sandbox {
   /** The base URL of the interface. */
@@ -89,8 +92,8 @@ export interface RuleList {
  * The first rule that matches a request decides on its outcome. A rule that was read back can
  * be sent again: its `id` and `applied` are ignored.
  */
-export interface Rule {
-  readonly match?: Match;
+export interface Rule<Resource = StoredPlant> {
+  readonly match?: Match<Resource>;
   /** How many requests that match are passed over before the rule is applied. */
   readonly after?: number;
   /** To how many requests the rule is applied; to all without it. */
@@ -98,20 +101,25 @@ export interface Rule {
   readonly outcome: Outcome;
 }
 
-export interface StoredRule extends Rule {
+export interface StoredRule<Resource = StoredPlant> extends Rule<Resource> {
   readonly id: string;
   /** To how many requests the rule was applied. */
   readonly applied: number;
 }
 
-/** Conditions that a request must meet, all of them. An empty one matches every request. */
-export interface Match extends MatchedPlant {
+/**
+ * Conditions that a request must meet, all of them: also fields of the resource. An empty one
+ * matches every request.
+ */
+export type Match<Resource = StoredPlant> = Conditions & Partial<Omit<Resource, keyof Conditions>>;
+
+export interface Conditions {
   readonly method?: string;
   /** Header fields, by their names. */
   readonly headers?: Readonly<Record<string, string | TextCondition>>;
   /** Members of the JSON object in the body, by their names, also if it is not a plant. */
-  readonly body?: Readonly<Record<string, string | AnyId | number | boolean | null | TextCondition>>;
-  /** The id of the plant, in the body or in the path. */
+  readonly body?: Readonly<Record<string, AnyId | boolean | null | TextCondition>>;
+  /** The id of the resource, in the body or in the path. */
   readonly id?: AnyId;
   /** The part of the requests for which all else matches that the rule applies to. */
   readonly share?: number;
@@ -170,25 +178,17 @@ export interface Outcome {
   readonly bytesPerSecond?: number;
 }
 
-/** The fields of a plant. */
-export interface Plant {
-  /** The name of the plant. */
+/** A resource of the default contract. */
+export interface StoredPlant {
+  readonly id: bigint;
   readonly name: string;
-  /** The tag of the plant. */
   readonly tag?: string;
 }
 
-/** The fields of a plant, each if the rule depends on it. */
-export interface MatchedPlant {
-  /** The name of the plant. */
-  readonly name?: string;
-  /** The tag of the plant. */
-  readonly tag?: string;
-}
-
-export interface StoredPlant extends Plant {
-  readonly id: AnyId;
-}
+/** A resource as it is sent: a bigint may be a safe integer. */
+export type Sent<Resource> = {
+  readonly [Name in keyof Resource]: Resource[Name] extends bigint ? bigint | number : Resource[Name];
+};
 
 export interface Clock {
   readonly now: string;

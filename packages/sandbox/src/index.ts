@@ -13,10 +13,11 @@ export type {
   RecordedMessage,
   RecordedRequest,
   Rule,
+  Sent,
   StoredPlant,
   StoredRule,
   TextCondition,
 } from "./control-types.ts";
 export type { ForcedRule, RequestsOptions, Sandbox } from "./running-sandbox.ts";
 export { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./sandbox-errors.ts";
-export { type SandboxOptions, type SeedPlant, startSandbox } from "./start.ts";
+export { type SandboxOptions, startSandbox } from "./start.ts";

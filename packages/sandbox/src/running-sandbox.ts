@@ -7,9 +7,10 @@ import type {
   AnyId,
   Clock,
   NewToken,
-  StoredPlant as ParsedPlant,
   RecordedRequest,
   Rule,
+  Sent,
+  StoredPlant,
   StoredRule,
 } from "./control-types.ts";
 import type { SandboxProcess } from "./process.ts";
@@ -30,11 +31,6 @@ export interface Addresses {
   readonly controlUrl: string;
 }
 
-/** A plant of the sandbox. */
-export interface StoredPlant extends ParsedPlant {
-  readonly id: bigint;
-}
-
 /** A rule that `force` added. */
 export interface ForcedRule extends AsyncDisposable {
   readonly id: string;
@@ -51,8 +47,12 @@ export interface RequestsOptions {
   readonly waitSeconds?: number;
 }
 
-/** Calls reject with a SandboxControlError if rejected, and a SandboxEndedError after the end. */
-export class Sandbox implements AsyncDisposable {
+/**
+ * Calls reject with a SandboxControlError if rejected, and a SandboxEndedError after the end.
+ *
+ * @typeParam Resource a resource of the contract.
+ */
+export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisposable {
   /** The base URL of the service, such as "http://127.0.0.1:43817". */
   readonly url: string;
   /** The URL of the operation: a POST to it creates a plant. */
@@ -89,17 +89,20 @@ export class Sandbox implements AsyncDisposable {
     await this.#control.call("POST", "/reset");
   }
 
-  /** All plants, ordered by id. */
-  async plants(): Promise<StoredPlant[]> {
-    const plants: StoredPlant[] = [];
-    let after: unknown = null;
+  /**
+   * All plants, or resources of another contract, ordered by id. An `id` that is an integer is a
+   * bigint.
+   */
+  async plants(): Promise<Resource[]> {
+    const plants: Resource[] = [];
+    let after: AnyId | null = null;
     do {
-      const query = after === null ? "" : `?after=${after}`;
-      const page = await this.#control.call<{ plants: ParsedPlant[]; next: AnyId | null }>(
+      const query = after === null ? "" : `?after=${encodeURIComponent(String(after))}`;
+      const page: { plants: Resource[]; next: AnyId | null } = await this.#control.call(
         "GET",
         `/plants${query}`,
       );
-      plants.push(...page.plants.map(toStoredPlant));
+      plants.push(...page.plants.map(withExactId));
       after = page.next;
     } while (after !== null);
     return plants;
@@ -109,13 +112,22 @@ export class Sandbox implements AsyncDisposable {
    * A plant by its id; undefined if there is none. Throws a TypeError for a number that is not a
    * safe integer.
    */
-  async plant(id: AnyId): Promise<StoredPlant | undefined> {
+  async plant(id: AnyId): Promise<Resource | undefined> {
+    const path = `/plants/${encodeURIComponent(String(withExactId({ id }).id))}`;
     try {
-      return toStoredPlant(await this.#control.call("GET", `/plants/${exactId(id)}`));
+      return withExactId(await this.#control.call<Resource>("GET", path));
     } catch (error) {
       if (error instanceof SandboxControlError && error.status === 404) return undefined;
       throw error;
     }
+  }
+
+  /**
+   * Stores a plant, or a resource of another contract, with its id, as a create would, but without a
+   * request. Returns it with the defaults of the contract.
+   */
+  async add(plant: Sent<Resource>): Promise<Resource> {
+    return withExactId(await this.#control.call<Resource>("POST", "/plants", withExactId(plant)));
   }
 
   /** The requests and their responses, in the order of their numbers. */
@@ -136,21 +148,21 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** Adds a rule before the others: what happens to which requests. */
-  async force(rule: Rule): Promise<ForcedRule> {
-    const { id } = await this.#control.call<StoredRule>("POST", "/rules", withExactId(rule));
+  async force(rule: Rule<Resource>): Promise<ForcedRule> {
+    const { id } = await this.#control.call<StoredRule>("POST", "/rules", withExactMatch(rule));
     const remove = () => this.#removeRule(id);
     return { id, remove, [Symbol.asyncDispose]: remove };
   }
 
   /** The rules in their order, also those that have ended. */
-  async rules(): Promise<StoredRule[]> {
-    const { rules } = await this.#control.call<{ rules: StoredRule[] }>("GET", "/rules");
-    return rules.map(withExactId);
+  async rules(): Promise<StoredRule<Resource>[]> {
+    const { rules } = await this.#control.call<{ rules: StoredRule<Resource>[] }>("GET", "/rules");
+    return rules.map(withExactMatch);
   }
 
   /** Replaces all rules, and starts the sequence of shares and delays again with a seed. */
-  async setRules(rules: readonly Rule[], { seed }: { readonly seed?: number } = {}): Promise<void> {
-    await this.#control.call("PUT", "/rules", { seed, rules: rules.map(withExactId) });
+  async setRules(rules: readonly Rule<Resource>[], { seed }: { readonly seed?: number } = {}): Promise<void> {
+    await this.#control.call("PUT", "/rules", { seed, rules: rules.map(withExactMatch) });
   }
 
   /** Sets the clock by which tokens expire so many seconds ahead of the real time, or behind it. */
@@ -199,14 +211,17 @@ export class Sandbox implements AsyncDisposable {
   }
 }
 
-function toStoredPlant(plant: ParsedPlant): StoredPlant {
-  return { ...plant, id: BigInt(plant.id) };
+/**
+ * An object whose `id` is a bigint, if it is a number. Throws a TypeError for one that is not a safe
+ * integer.
+ * @internal
+ */
+export function withExactId<T extends object>(object: T): T {
+  return "id" in object && typeof object.id === "number" ? { ...object, id: exactId(object.id) } : object;
 }
 
-/** A rule with its id as a bigint. Throws a TypeError for a number that is not a safe integer. */
-function withExactId<T extends Rule>(rule: T): T {
-  const { match } = rule;
-  return match?.id === undefined ? rule : { ...rule, match: { ...match, id: exactId(match.id) } };
+function withExactMatch<T extends { readonly match?: object }>(rule: T): T {
+  return rule.match === undefined ? rule : { ...rule, match: withExactId(rule.match) };
 }
 
 /**

@@ -7,20 +7,16 @@ import { join } from "node:path";
 // Imported, since test runners replace the global functions with fake timers.
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { newPlantJson } from "../../client/src/new-plant.ts";
-import type { AnyId, Plant } from "./control-types.ts";
+import { toExactJson } from "../../client/src/bigint-json.ts";
+import type { Sent, StoredPlant } from "./control-types.ts";
 import { SandboxProcess } from "./process.ts";
-import { type Addresses, lastLine, Sandbox } from "./running-sandbox.ts";
+import { type Addresses, lastLine, Sandbox, withExactId } from "./running-sandbox.ts";
 import { SandboxStartError } from "./sandbox-errors.ts";
 
-/** A plant that a sandbox starts with, and has again after a reset. */
-export interface SeedPlant extends Plant {
-  readonly id: AnyId;
-}
-
-export interface SandboxOptions {
-  /** The plants at the start and after each reset, or the path of a CSV or JSON file. */
-  readonly seed?: readonly SeedPlant[] | string;
+/** @typeParam Resource a resource of the contract. */
+export interface SandboxOptions<Resource = StoredPlant> {
+  /** The resources at the start and after each reset, or the path of a CSV or JSON file. */
+  readonly seed?: readonly Sent<Resource>[] | string;
   /** Flags of `plantstore sandbox`, such as `["--port", "8080"]`; without it on free ports. */
   readonly flags?: readonly string[];
   /** The command, such as the single-file executable. Default: `plantstore` of this package. */
@@ -35,16 +31,19 @@ export interface SandboxOptions {
  * Starts a sandbox in its own process, and resolves when it is ready. It ends with `close()`, or
  * when the caller's process ends or is killed. Any number of sandboxes run side by side.
  *
+ * @typeParam Resource a resource of the contract, which `--contract` of the flags may change.
  * @throws SandboxStartError if it does not start.
  * @throws TypeError for a seed whose id is not exact, and for an unknown option.
  */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+export async function startSandbox<Resource extends object = StoredPlant>(
+  options: SandboxOptions<NoInfer<Resource>> = {},
+): Promise<Sandbox<Resource>> {
   assertKnown(options);
   const { executable = ownExecutable(), startTimeoutMs = 30_000 } = options;
   const seedFile = typeof options.seed === "object" ? writeSeeds(options.seed) : options.seed;
   const child = spawn(executable, seedFile, options);
   try {
-    const sandbox = new Sandbox(await waitUntilReady(child, startTimeoutMs), child);
+    const sandbox = new Sandbox<Resource>(await waitUntilReady(child, startTimeoutMs), child);
     child.unref();
     return sandbox;
   } catch (error) {
@@ -73,7 +72,7 @@ function assertKnown(options: object): void {
 function spawn(
   executable: string,
   seedFile: string | undefined,
-  { flags = [], log = () => undefined }: SandboxOptions,
+  { flags = [], log = () => undefined }: Pick<SandboxOptions, "flags" | "log">,
 ): SandboxProcess {
   const args = [
     ...["sandbox", "--port", "0", "--admin-port", "0"],
@@ -86,11 +85,11 @@ function spawn(
 }
 
 /**
- * Writes plants as NDJSON, and returns the file's path. Throws a SandboxStartError if it cannot.
+ * Writes resources as NDJSON, and returns the file's path. Throws a SandboxStartError if it cannot.
  */
-function writeSeeds(plants: readonly SeedPlant[]): string {
+function writeSeeds(resources: readonly object[]): string {
   const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
-  const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");
+  const text = resources.map((resource) => `${toExactJson(withExactId(resource))}\n`).join("");
   try {
     writeFileSync(file, text, { mode: 0o600, flag: "wx" });
   } catch (error) {

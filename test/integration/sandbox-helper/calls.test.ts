@@ -60,6 +60,15 @@ test("a create is read back with its exact id, and a reset brings the seeds back
   expect(await sandbox.plant(9007199254740993n)).toBeUndefined();
 });
 
+test("a plant is added without a request, once", async () => {
+  const plant = { id: 7, name: "Hoya" };
+  expect(await sandbox.add(plant)).toEqual({ ...plant, id: 7n });
+  expect(await sandbox.add(plant)).toEqual({ ...plant, id: 7n });
+  expect(await settled(sandbox.add({ id: 7, name: "Aloe" }))).toThrow("already holds a different plant");
+  expect(await settled(sandbox.add({ id: 8, name: "\0" }))).toThrow("cannot be stored");
+  expect([await sandbox.plant(7), await sandbox.requests()]).toEqual([{ id: 7n, name: "Hoya" }, []]);
+});
+
 test("an id that is not exact is a TypeError", async () => {
   const inexact = 9007199254740992;
   expect(await settled(sandbox.plant(inexact))).toThrow(TypeError);
@@ -125,6 +134,56 @@ describe("forced outcomes", () => {
     expect(error).toBeInstanceOf(SandboxControlError);
     expect(error).toBeInstanceOf(SandboxError);
     expect(error).toMatchObject({ status: 400, message: expect.stringContaining("error") });
+  });
+});
+
+describe("of another contract", () => {
+  interface Member {
+    readonly id: string;
+    readonly name: string;
+    readonly level?: number;
+    readonly address?: { readonly city: string };
+  }
+
+  const ids = ["0190a1b2-0000-7000-8000-000000000001", "0190a1b2-0000-7000-8000-000000000002"] as const;
+  const member: Member = { id: ids[0], name: "Ada", level: 3, address: { city: "London" } };
+
+  test("whose ids are UUIDs, seeds, resources and rules are as those of plants", async () => {
+    const flags = ["--contract", contractFile("members.yaml")];
+    await using members = await startSandbox<Member>({ seed: [member], flags });
+    const invite = async (name: string) => {
+      const headers = { Authorization: "Bearer sandbox", "Content-Type": "application/json" };
+      const body = JSON.stringify({ name });
+      return (await fetch(members.plantsUrl, { method: "POST", headers, body })).status;
+    };
+    expect(await members.plants()).toEqual([member]);
+    const added = { id: ids[1], name: "Grace" };
+    expect(await members.add(added)).toEqual(added);
+    expect(await members.plants()).toEqual([member, added]);
+    expect(await members.plant(ids[1].toUpperCase())).toEqual(added);
+    expect(await members.plant(crypto.randomUUID())).toBeUndefined();
+
+    const conditions = [{ id: ids[1] }, { name: "Alan" }, { body: { level: 7 } }] as const;
+    for (const match of conditions) await members.force({ match, outcome: { error: 50300 } });
+    const rules = await members.rules();
+    expect(rules.map(({ match }) => match)).toEqual(conditions.toReversed());
+    await members.setRules(rules);
+    expect([await invite("Alan"), await invite("Barbara")]).toEqual([503, 201]);
+    const headers = { Authorization: "Bearer sandbox" };
+    expect((await fetch(`${members.plantsUrl}/${ids[1]}`, { headers })).status).toBe(503);
+    const last = (await members.requests()).at(-1);
+    expect(last?.request.target).toBe(`/members/${ids[1]}`);
+    await members.reset();
+    expect(await members.plants()).toEqual([member]);
+  });
+
+  test("whose ids are any texts, they are found and listed page by page", async () => {
+    const flags = ["--contract", contractFile("codes.yaml")];
+    await using parts = await startSandbox<Record<string, unknown>>({ flags });
+    const codes = Array.from({ length: 1_001 }, (_, index) => `a/b ${1_000 + index}?&%`);
+    for (const code of codes) await parts.add({ code, name: "Screw" });
+    expect((await parts.plants()).map(({ code }) => code)).toEqual(codes);
+    expect(await parts.plant(codes[7] as string)).toEqual({ code: codes[7], name: "Screw" });
   });
 });
 
