@@ -2,7 +2,7 @@
 // $TOKEN, and ids are others than those of the run, which may be taken.
 
 import { type IdRange, withUnusedIds } from "./ids.ts";
-import { redact, type Transcript } from "./transcript-text.ts";
+import { placesOf, redact, type Transcript } from "./transcript-text.ts";
 
 export interface Reproduction {
   readonly url: URL;
@@ -93,7 +93,7 @@ const quoteSimply = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 function quote(text: string, { token, secrets }: Reproduction, escapePart = escapeWord): string {
   const others = new Set([...secrets].filter((secret) => !secret.includes(token)));
   return text
-    .split(token)
+    .split(placesOf(token))
     .map((part) => (part === "" ? "" : escapePart(redact(part, others))))
     .join('"$TOKEN"');
 }

@@ -21,22 +21,18 @@ const nextResponse = /(?<=[^\n])(?=HTTP\/1\.[01] \d{3})/g;
 /** A shorter token, such as "wrong", may be a part of the words of a report. */
 const secretLengthMin = 16;
 
-/**
- * Replaces every secret by ***, a short one only where it is a word. The longest come first: one may
- * contain another.
- */
+/** Replaces every secret by ***. The longest come first: one may contain another. */
 export function redact(text: string, secrets: ReadonlySet<string>): string {
   return [...secrets]
     .filter((secret) => secret !== "")
     .toSorted((one, other) => other.length - one.length)
-    .reduce((redacted, secret) => {
-      const isLong = secret.length >= secretLengthMin;
-      const word = new RegExp(
-        `(?<![A-Za-z])${secret.replaceAll(/[$()*+.?[\\\]^{|}]/g, "\\$&")}(?![A-Za-z])`,
-        "g",
-      );
-      return redacted.replaceAll(isLong ? secret : word, "***");
-    }, text);
+    .reduce((redacted, secret) => redacted.replaceAll(placesOf(secret), "***"), text);
+}
+
+/** Matches a secret, a short one only where it is a word. */
+export function placesOf(secret: string): RegExp {
+  const escaped = secret.replaceAll(/[$()*+.?[\\\]^{|}]/g, "\\$&");
+  return new RegExp(secret.length >= secretLengthMin ? escaped : `(?<![A-Za-z])${escaped}(?![A-Za-z])`, "g");
 }
 
 /** Lines of bytes without control characters. Bytes that are not UTF-8 are shown as \xNN. */

@@ -22,6 +22,12 @@ test.each([
   expect(Buffer.from(bytes).equals(bytesOf(body))).toBe(true);
 });
 
+test("a short token is $TOKEN where it is a word, and not inside of words", () => {
+  const [line] = reproduce([transcript(post('{"name":"t"}').replace(token, "t"))], { ...target, token: "t" });
+  expect(line).toStartWith("curl -i 'http://");
+  expect(line).toContain(`'Authorization: Bearer '"$TOKEN"`);
+});
+
 test("commands for bytes that curl would not send, for a race, and without secrets", async () => {
   const raw = post("{}").replace("Host: x", "Host : 50%\t\x80");
   const [line = ""] = reproduce([transcript(raw, "", { isRaw: true })], target);
