@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
-import { codeBlocks } from "./markdown.ts";
+import { type CodeBlock, codeBlocks } from "./markdown.ts";
 import { npmEnvironment } from "./npm-packages.ts";
 import { Output } from "./output.ts";
 import { acceptsConnections } from "./ports.ts";
@@ -12,7 +12,7 @@ import type { RunningSandbox } from "./sandbox.ts";
 import { runProgram } from "./server.ts";
 
 /** Replacements in the text of a document. */
-type Replacements = readonly (readonly [from: string, to: string])[];
+export type Replacements = readonly (readonly [from: string, to: string])[];
 
 /** Reads a document; its path starts at the root of the repository. */
 export async function readGuide(path: string) {
@@ -107,6 +107,35 @@ export class BackgroundScript implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return killGroup(this.#child);
   }
+}
+
+/** What stands for the commands of npm and Node in a page that is performed with Bun. */
+const withBun: Replacements = [
+  ["npm init --yes >/dev/null", "echo '{}' >package.json"],
+  ["npm install --silent", "bun add --silent"],
+  ["--save-dev", "--dev"],
+  ["node --test", "bun test"],
+];
+
+/** With what a page is performed: a name, and the replacements in its commands. */
+export const runtimes: readonly (readonly [name: string, replacements: Replacements])[] = [
+  ["npm and Node", []],
+  ["Bun", withBun],
+];
+
+/**
+ * Performs a block of a page in a folder: writes the file that it names, or runs its commands, and
+ * returns what they print; undefined for other blocks.
+ */
+export async function performBlock(
+  { language: first, text }: CodeBlock,
+  folder: string,
+  shell: ShellSession,
+  replacements: Replacements,
+): Promise<string | undefined> {
+  const [language, path] = first.split(" ");
+  if (path !== undefined) writeFileSync(join(folder, path), text);
+  return language === "sh" ? await shell.run(replace(text, replacements)) : undefined;
 }
 
 /** A shell that keeps its folder and variables from one script to the next. */

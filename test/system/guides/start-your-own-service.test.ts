@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ShellSession } from "../../support/guide.ts";
+import { performBlock, runtimes, ShellSession } from "../../support/guide.ts";
 import { type CodeBlock, codeBlocks, outputAfter } from "../../support/markdown.ts";
 import { checkTypes, npmEnvironment, packServer } from "../../support/npm-packages.ts";
 import { reservePort } from "../../support/ports.ts";
@@ -22,16 +22,6 @@ const headings = [...new Set(blocks.map(({ heading }) => heading))];
 const [program = { text: "" }] = codeBlocks(readFileSync(join(root, "docs/operations.md"), "utf8"));
 
 const stepMsMax = 300_000;
-
-/** The commands of the page, and those that stand for them with Bun. */
-const variants = {
-  "npm and Node": [],
-  Bun: [
-    ["npm init --yes >/dev/null", "echo '{}' >package.json"],
-    ["npm install --silent", "bun add --silent"],
-    ["node --test", "bun test"],
-  ],
-} as const;
 
 test("the page has at most 600 words, and its own operation with its test at most 45 lines", () => {
   expect(guide.trim().split(/\s+/).length).toBeLessThanOrEqual(600);
@@ -50,7 +40,7 @@ describeIfInstalled("curl", "the steps of the guide", () => {
   }, stepMsMax);
   afterAll(() => resources.disposeAsync());
 
-  describe.each(Object.entries(variants))("with %s", (name, replacements) => {
+  describe.each(runtimes)("with %s", (name, replacements) => {
     const project = folder.file(name.replaceAll(" ", "-"));
     const [port, adminPort] = [String(reservePort()), String(reservePort())];
     let shell: ShellSession;
@@ -74,15 +64,11 @@ describeIfInstalled("curl", "the steps of the guide", () => {
     });
 
     async function perform(block: CodeBlock): Promise<void> {
-      const [language, path] = block.language.split(" ");
-      if (path !== undefined) writeFileSync(join(project, path), block.text);
-      if (language !== "sh") return;
-      let script = block.text.replaceAll("8080", port).replace(/postgres:\/\/\S+/, () => database);
-      for (const [from, to] of replacements) script = script.replace(from, to);
-      const output = await shell.run(script);
+      const own = block.text.replaceAll("8080", port).replace(/postgres:\/\/\S+/, () => database);
+      const output = await performBlock({ ...block, text: own }, project, shell, replacements);
       const expected = outputAfter(block, blocks);
       // curl ends a body without a line end.
-      if (expected !== undefined) expect(`${output.trimEnd()}\n`).toMatch(expected);
+      if (expected !== undefined) expect(`${output?.trimEnd()}\n`).toMatch(expected);
     }
 
     async function performStep(step: string): Promise<void> {

@@ -5,8 +5,7 @@ import { rowsOf } from "../../support/markdown.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 
-/** The text of the page. */
-export const sandboxPage = await Bun.file(join(root, "docs/sandbox-in-tests.md")).text();
+const sandboxPage = await Bun.file(join(root, "docs/sandbox-in-tests.md")).text();
 
 /** The examples in the order of the page's table. */
 export const sandboxExamples = rowsOf(sandboxPage, /^\| \[/).map(([example = "", commandCell = ""]) => {
