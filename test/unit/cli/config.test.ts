@@ -311,7 +311,9 @@ test.each([
   ["a@b/c?password=x", "the password goes before the host, as user:password@host"],
   ["a@b/c?pool=3", "it has no parameter pool; there are host"],
   ["a@b/c?retry_timeout=100000", "retry_timeout"],
-  ["a@b,c:99999/c", "a host is not NAME or NAME:PORT, or a part has a % that is not written as %25"],
+  ["a@b,c:99999/c", "a host is not NAME or NAME:PORT"],
+  ["a:50%@b/c", "a part has a % that is not written as %25"],
+  ["a@b/c?sslmode=verify-ca", "sslmode=verify-ca needs sslrootcert"],
 ])("the address postgres://%s is an error that says why", (address, reason) => {
   expect(configurationError(["--database", `postgres://${address}`]).message).toContain(reason);
 });

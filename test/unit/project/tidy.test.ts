@@ -61,7 +61,6 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
   ],
   [/"@opentelemetry\//, "src/core/observability/opentelemetry.d.ts", "emit a ServerEvent"],
   [/\/opentelemetry\.js"/, "src/core/observability/tracing.ts", "emit a ServerEvent"],
-  [/"pg-connection-string"/, "src/core/store/postgres/connection-url.ts", "use parsePostgresUrl"],
   [/\bprocess\.exit\(/, "src/cli/host.ts", "throw an OperatorError, or set process.exitCode"],
   [/\bconsole\.\w+\(/, "src/docs-page/code-samples.ts", "emit a ServerEvent, or use src/cli/output.ts"],
   [

@@ -2,8 +2,10 @@
 // The parameters have libpq's names and meanings (PostgreSQL manual, "Parameter Key Words");
 // statement_timeout, retry_timeout, pool_size and citus are this program's own.
 
+import { readFileSync } from "node:fs";
+import { isIPv6 } from "node:net";
 import { userInfo } from "node:os";
-import { parse } from "pg-connection-string";
+import type { ConnectionOptions } from "node:tls";
 import { OperatorError } from "../../operator-error.ts";
 import type { ClientConfig } from "./driver.ts";
 
@@ -97,22 +99,20 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
     );
   }
   const parameters = parseParameters(query);
-  const { sslmode, sslrootcert, sslcert, sslkey } = parameters;
-  const sslParameters = new URLSearchParams(
-    Object.entries({ sslmode, sslrootcert, sslcert, sslkey }).filter(([, value]) => value !== ""),
-  );
-  const [user, name] = [parameters.user, parameters.dbname].map(encodeURIComponent);
-  const account = user === "" ? credentials : `${user}@`;
-  const path = name === "" ? database : `/${name}`;
-  // A password may contain characters that would end it in a URL.
-  const urlOf = (host: string) =>
-    `postgres://${account}${host}${path}`.replaceAll(/[#?]/g, encodeURIComponent);
+  const { sslmode } = parameters;
   const binding = oneOf(parameters, "channel_binding", ["prefer", "require", "disable"]);
   const negotiation = oneOf(parameters, "sslnegotiation", ["postgres", "direct"]);
   if (sslmode === "disable" && (binding === "require" || negotiation === "direct"))
     throw invalidUrl(
       `${binding === "require" ? "channel_binding=require" : "sslnegotiation=direct"} needs TLS; add sslmode=require or verify-full`,
     );
+  const [, user = "", password = ""] = /^([^:]*):?(.*)@$/s.exec(credentials) ?? [];
+  const account = {
+    user: parameters.user || decode(user),
+    password: decode(password),
+    database: parameters.dbname || decode(database.slice(1)),
+  };
+  const ssl = sslmode === "disable" ? false : tlsOptions(parameters);
   const options = {
     sslnegotiation: negotiation,
     enableChannelBinding: binding !== "disable" && sslmode !== "disable",
@@ -125,10 +125,14 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
     connectionTimeoutMillis: seconds(parameters, "connect_timeout"),
   };
   return {
-    hosts: hostsOf(hosts, parameters).map((host) => ({
-      ...parseHost(`${urlOf(host)}?${sslParameters}`),
-      ...options,
-    })),
+    hosts: hostsOf(hosts, parameters).map(({ host, port }) => {
+      const isSocket = host.startsWith("/");
+      // Over a Unix socket the account of the process is the role, as in libpq.
+      const given = { ...account, user: account.user || (isSocket ? userInfo().username : "") };
+      const known = Object.entries(given).filter(([, value]) => value !== "");
+      // A Unix socket has no TLS, whatever sslmode says.
+      return { host, port, ...Object.fromEntries(known), ssl: isSocket ? false : ssl, ...options };
+    }),
     connectionsMax: wholeNumber(parameters, "pool_size"),
     statementMsMax: seconds(parameters, "statement_timeout"),
     retryMsMax: seconds(parameters, "retry_timeout"),
@@ -136,41 +140,51 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
   };
 }
 
-function parseHost(url: string): Omit<HostConfig, "connectionTimeoutMillis" | "requiresChannelBinding"> {
+function decode(part: string): string {
   try {
-    const { host, port, user: given, password, database, ssl } = parse(url, { useLibpqCompat: true });
-    const isSocket = host?.startsWith("/") === true;
-    // Over a Unix socket the account of the process is the role, as in libpq.
-    const user = given || (isSocket ? userInfo().username : undefined);
-    return {
-      host: host || "localhost",
-      port: Number(port || 5432),
-      ...(user ? { user } : {}),
-      ...(password ? { password } : {}),
-      ...(database ? { database } : {}),
-      // A Unix socket has no TLS, whatever sslmode says.
-      ssl: isSocket ? false : (ssl as NonNullable<ClientConfig["ssl"]>),
-    };
+    return decodeURIComponent(part);
+  } catch {
+    throw invalidUrl("a part has a % that is not written as %25");
+  }
+}
+
+/** TLS as libpq's sslmode has it: require with a root certificate is verify-ca. */
+function tlsOptions({ sslmode, sslrootcert, sslcert, sslkey }: Parameters): ConnectionOptions {
+  if (sslmode === "verify-ca" && sslrootcert === "")
+    throw invalidUrl(
+      "sslmode=verify-ca needs sslrootcert, as anybody gets a certificate of a public authority; add it, or use verify-full",
+    );
+  const files = Object.entries({ ca: sslrootcert, cert: sslcert, key: sslkey }).filter(([, path]) => path);
+  return {
+    ...Object.fromEntries(files.map(([name, path]) => [name, readText(path)])),
+    ...(sslmode === "require" && sslrootcert === "" && { rejectUnauthorized: false }),
+    ...(sslmode !== "verify-full" && sslrootcert !== "" && { checkServerIdentity: () => undefined }),
+  };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
   } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException;
-    if (path !== undefined) throw invalidUrl(`${path} cannot be read (${code})`);
-    if (error instanceof TypeError || error instanceof URIError)
-      throw invalidUrl("a host is not NAME or NAME:PORT, or a part has a % that is not written as %25");
-    throw invalidUrl((error as Error).message);
+    throw invalidUrl(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 
 /** The hosts of the URL, or those of the parameters, which may be folders of Unix sockets. */
-function hostsOf(inUrl: string, { host, port }: Parameters): string[] {
-  const names = host === "" ? inUrl.split(",") : host.split(",").map(hostInUrl);
-  if (port === "") return names;
-  const ports = port.split(",");
-  return names.map((name, index) => `${name}:${ports[ports.length === 1 ? 0 : index] ?? ""}`);
-}
-
-function hostInUrl(host: string): string {
-  if (host.startsWith("/")) return encodeURIComponent(host);
-  return host.includes(":") ? `[${host}]` : host;
+function hostsOf(inUrl: string, parameters: Parameters): { host: string; port: number }[] {
+  const ports = parameters.port.split(",");
+  const hosts =
+    parameters.host === ""
+      ? inUrl.split(",").map((text) => /^(?:\[(.*)\]|([^:]*))(?::(\d*))?$/s.exec(text))
+      : parameters.host.split(",").map((name) => ["", undefined, name]);
+  return hosts.map((parts, index) => {
+    const [, address, name, own = ""] = parts ?? ["", ":"];
+    const host = decode(address ?? name ?? "") || "localhost";
+    const port = Number((ports.length === 1 ? ports[0] : ports[index]) || own || 5432);
+    if (/[\s#<>[\\\]^|]/.test(host) || (host.includes(":") && !isIPv6(host)) || !(port > 0 && port < 65_536))
+      throw invalidUrl("a host is not NAME or NAME:PORT");
+    return { host, port };
+  });
 }
 
 function parseParameters(query: string): Parameters {
