@@ -1,4 +1,4 @@
-// What settings know of the operations: their names and the limit of a page, apart from the
+// Names of the operations and the limit of a page, which settings need. They are apart from the
 // operations, which a server that only creates does not load.
 
 /** The names that `--operations` takes besides create. */

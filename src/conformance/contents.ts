@@ -37,7 +37,7 @@ export class Contents {
   /** Another text, which plants may have: "tag". */
   readonly group: Field | undefined;
   readonly idLimits: IdLimits;
-  /** What a plant is in the response to its create; undefined if that has no body. */
+  /** The members of a plant in the response to its create; undefined if that has no body. */
   readonly created: Representation | undefined;
   /** Whether responses have the field, for each field; undefined if they have all. */
   readonly #shown: readonly boolean[] | undefined;

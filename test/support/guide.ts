@@ -109,7 +109,7 @@ export class BackgroundScript implements AsyncDisposable {
   }
 }
 
-/** What stands for the commands of npm and Node in a page that is performed with Bun. */
+/** Commands of Bun for those of npm and Node. */
 const withBun: Replacements = [
   ["npm init --yes >/dev/null", "echo '{}' >package.json"],
   ["npm install --silent", "bun add --silent"],

@@ -18,7 +18,7 @@ type Plant = NonNullable<Answer<typeof getPlant>>;
 
 type Mode = "shown" | "edited" | "deleted";
 
-/** What an operator has typed: other fields show what is stored, also after it has changed. */
+/** The texts that an operator has typed; other fields show what is stored, also after it has changed. */
 interface Form {
   /** The texts that were stored when the form was opened. */
   readonly opened: Draft;

@@ -33,7 +33,7 @@ export class ProviderKeys {
   readonly #onKeyGone: () => void;
   /** Undefined before the first fetch. */
   #keys: JWTVerifyGetKey | undefined;
-  /** The same as texts. */
+  /** The keys as texts. */
   #known: ReadonlySet<string> = new Set();
   /** Resolves with whether the fetch succeeded. */
   #fetching: Promise<boolean> | undefined;

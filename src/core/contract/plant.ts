@@ -44,7 +44,7 @@ export function toColumns({ fields }: Pick<Collection, "fields">, values: Values
   return columns;
 }
 
-/** What a response says of a resource besides its values; times are milliseconds since the epoch. */
+/** Parts of a response besides the values of a resource; times are milliseconds since the epoch. */
 export interface ResponseDetails {
   readonly createdAt?: bigint | number | undefined;
   /** Null or undefined if it was never changed. */
@@ -359,7 +359,7 @@ export type Member =
   | Pick<Field, "name" | "type">
   | { readonly name: string; readonly type: FieldType<PlantId> };
 
-/** What is wrong with a body; in two wordings where the one for the client quotes the body. */
+/** A fault of a body, in two wordings where the one for the client quotes the body. */
 type BodyError = string | readonly [sent: string, logged: string];
 
 export function invalidPlant({ words }: PlantSchema, errors: readonly BodyError[]): ApiError {

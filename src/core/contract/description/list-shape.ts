@@ -300,7 +300,7 @@ function findProperty(place: Place, name: string): Place | undefined {
   return undefined;
 }
 
-/** What a resource is in an array. */
+/** Reads what a resource is in an array. */
 async function readItems(array: Place, resource: Resource): Promise<Representation> {
   const { target } = array;
   const items = target.own("items");

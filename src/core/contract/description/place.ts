@@ -29,7 +29,7 @@ interface Shared {
   readonly notes: Set<string>;
   /** The parts of schemas that were counted. */
   parts: number;
-  /** What was derived from a place, by its pointer. */
+  /** Values that were derived from places, by pointer. */
   readonly derived: Map<string, Json>;
 }
 

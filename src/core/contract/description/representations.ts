@@ -1,4 +1,4 @@
-// What a resource is in a response: the members that it has there.
+// Reads the members that a resource has in a response.
 
 import { type Collection, type Field, type Representation, wholeOf } from "../contract.ts";
 import { toExactJson } from "../json/exact-json.ts";
@@ -21,7 +21,7 @@ export interface Resource extends Pick<Collection, "id" | "fields"> {
 }
 
 /**
- * What a resource is in a success; undefined if that has no body. Rejects with a ContractError if the
+ * Reads what a resource is in a success; undefined if that has no body. Rejects with a ContractError if the
  * success requires what is not stored.
  */
 export async function readSuccess(success: Success, resource: Resource): Promise<Representation | undefined> {
@@ -34,7 +34,7 @@ export async function readSuccess(success: Success, resource: Resource): Promise
 }
 
 /**
- * What a resource is by a schema, which may have it in a member. Rejects with a ContractError if that
+ * Reads what a resource is by a schema, which may have it in a member. Rejects with a ContractError if that
  * requires what is not stored.
  */
 export async function readRepresentation(place: Place, resource: Resource): Promise<Representation> {

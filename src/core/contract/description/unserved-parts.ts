@@ -8,7 +8,7 @@ import { expandSchema } from "./expanded-schema.ts";
 import { ContractError, type Place } from "./place.ts";
 
 /**
- * What becomes of a member of an object: it is read elsewhere, or shown as it is (undefined), is an
+ * The use of a member of an object: it is read elsewhere, or shown as it is (undefined), is an
  * object of a kind, an array or a map of such objects, or is not served, for which there is a
  * sentence.
  */

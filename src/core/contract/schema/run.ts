@@ -3,10 +3,10 @@
 import { isIntegral, type Kind, kindOf, nestingMax, scalarText, TooDeep } from "./values.ts";
 import type { Work } from "./work.ts";
 
-/** What is wrong with a value, at a path within it. */
+/** A fault of a value, at a path within it. */
 export interface Fault {
   readonly path: readonly (string | number)[];
-  /** What the value at the path must be, such as `an object with the member "claws"`. */
+  /** The value that must be at the path, such as `an object with the member "claws"`. */
   readonly expected: string;
 }
 

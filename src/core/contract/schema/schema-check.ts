@@ -11,7 +11,7 @@ export interface SchemaCheck {
   fault(value: unknown, work: Work): Fault | undefined;
 }
 
-/** What is wrong with a value, such as `"name" must be a string`, or `/tags/0 must be a string`. */
+/** Says what is wrong with a value, such as `"name" must be a string`, or `/tags/0 must be a string`. */
 export function describeFault({ path, expected }: Fault): string {
   const [first, ...below] = path;
   if (first === undefined) return `it must be ${expected}`;
