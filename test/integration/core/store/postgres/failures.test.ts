@@ -11,10 +11,13 @@ import { startHangingProxy } from "../../../../support/proxy.ts";
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
 
-function connect(port: number, { host = "127.0.0.1", statementMs = 60_000 } = {}): HostPool {
+function connect(
+  port: number,
+  { host = "127.0.0.1", statementMs = 60_000, connectMs = 60_000 } = {},
+): HostPool {
   const [config] = parsePostgresUrl(`//postgres@${host}:${port}/postgres`).hosts;
   const limits = { connectionsMax: 0, statementMsMax: statementMs, copyRowsMin: 1 };
-  return new HostPool({ ...(config as HostConfig), connectionTimeoutMillis: 300 }, limits);
+  return new HostPool({ ...(config as HostConfig), connectionTimeoutMillis: connectMs }, limits);
 }
 
 /** The failure of a statement on a new connection. */
@@ -49,7 +52,7 @@ test("a statement that a hanging host does not answer is connectionLost", async 
 
 test("after one idle connection was found dead, the others are not tried", async () => {
   using proxy = await startHangingProxy(database.port);
-  const pool = connect(proxy.port, { statementMs: 500 });
+  const pool = connect(proxy.port, { statementMs: 500, connectMs: 1_000 });
   await Promise.all([1, 2].map(() => pool.query("SELECT pg_sleep(0.1)")));
   proxy.hang();
   expect(await pool.check().catch(classifyError)).toBe("connectionLost");
@@ -65,8 +68,8 @@ test("a statement on a pool that was closed is connectionLost, not an internal e
 });
 
 test("a pool whose connections are all busy is retryable", async () => {
-  const pool = connect(database.port);
-  const busy = Promise.all([1, 2].map(() => pool.query("SELECT pg_sleep(1)")));
+  const pool = connect(database.port, { connectMs: 1_000 });
+  const busy = Promise.all([1, 2].map(() => pool.query("SELECT pg_sleep(3)")));
   expect(await pool.query("SELECT 1").catch(classifyError)).toBe("retryable");
   await busy;
   await pool.close();
@@ -76,7 +79,7 @@ test("a refused connection, a hanging host and an unknown host name are connecti
   expect(await failureOf("SELECT 1", connect(reservePort()))).toBe("connectionLost");
   using proxy = await startHangingProxy(database.port);
   proxy.hang();
-  expect(await failureOf("SELECT 1", connect(proxy.port))).toBe("connectionLost");
+  expect(await failureOf("SELECT 1", connect(proxy.port, { connectMs: 300 }))).toBe("connectionLost");
   const unknown = connect(1, { host: "no-such-host.invalid" });
   expect(await failureOf("SELECT 1", unknown)).toBe("connectionLost");
 });
