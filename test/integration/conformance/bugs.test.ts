@@ -31,7 +31,7 @@ async function check(bug: Bug, ids: readonly string[]) {
   using buggy = await start(bug);
   const more = ids.length === 1 && ids.includes("contract.error-members") ? provoking : [];
   const rules = rulesNamed(...ids, ...more);
-  return await checkConformance({ url: buggy.url, token }, { rules, timeoutMs: 1_000 });
+  return await checkConformance({ url: buggy.url, token }, { rules, timeoutMs: 5_000 });
 }
 
 test.each(levels)("without a bug the rules of %s hold", async (level) => {
