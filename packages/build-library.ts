@@ -13,10 +13,11 @@ export interface Library {
   /** The published declarations; users import only the first, index.d.ts. */
   readonly types: readonly string[];
   readonly target: "browser" | "node";
-  readonly minify?: boolean;
+  /** Whether the build has the packages that it imports, or imports them from node_modules. */
+  readonly packages: "bundle" | "external";
 }
 
-export async function buildLibrary({ source, dist, types, target, minify = false }: Library): Promise<void> {
+export async function buildLibrary({ source, dist, types, target, packages }: Library): Promise<void> {
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
   await buildTypes(source, dist, types);
@@ -24,8 +25,7 @@ export async function buildLibrary({ source, dist, types, target, minify = false
   const { outputs } = await Bun.build({
     entrypoints: [join(source, "index.ts")],
     target,
-    // Names are kept.
-    minify: minify && { syntax: true, whitespace: true },
+    packages,
   });
   const module = (await outputs[0]?.text()) ?? "";
   await Bun.write(join(dist, "index.js"), module);
@@ -57,11 +57,11 @@ function toCommonJs(module: string): string {
   const script = module
     .slice(0, -exported.length)
     .replaceAll(
-      /^import\s*(\{[^}]*\})\s*from\s*("node:[\w/]+");/gm,
+      /^import\s*(\{[^}]*\})\s*from\s*("[\w:/-]+");/gm,
       (_, bindings: string, name) => `const ${bindings.replaceAll(" as ", ": ")} = require(${name});`,
     )
     .replaceAll("import.meta.url", 'require("node:url").pathToFileURL(__filename)');
   if (/^import\b|import\.meta/m.test(script))
-    throw new Error("The bundle has an import that is not a built-in");
+    throw new Error("The bundle has an import that has no CommonJS here");
   return `"use strict";${script}module.exports={${names}};\n`;
 }

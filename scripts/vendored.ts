@@ -38,6 +38,8 @@ export async function readVendored(): Promise<ReadonlyMap<string, string>> {
     files.set(`${path}.js`, (await outputs[0]?.text()) ?? "");
     folders.push(...packageFolders(Object.keys(metafile?.inputs ?? {})));
   }
+  // What packages/sandbox/build.ts bundles.
+  folders.push("node_modules/lossless-json");
   files.set(vendoredLicenses, await joinLicenses(folders));
   return files;
 }

@@ -9,4 +9,5 @@ await buildLibrary({
   dist: join(import.meta.dir, "dist"),
   types: ["index.d.ts", "control-types.d.ts", "sandbox-errors.d.ts", "running-sandbox.d.ts", "start.d.ts"],
   target: "node",
+  packages: "bundle",
 });

@@ -12,7 +12,7 @@ import { type PlantStore, toEntries } from "../../src/core/store/plant-store.ts"
 import type { SqlConnection } from "../../src/core/store/sql-connection.ts";
 import { EditRun } from "../../src/operations/edits.ts";
 import { exportText } from "../../src/operations/export.ts";
-import { countPlants, findPlants, readPlants, type StoredPlant } from "../../src/operations/stored-plants.ts";
+import { countPlants, readPlants, type StoredPlant } from "../../src/operations/stored-plants.ts";
 import { type PlantLike, plantStore, toPlants } from "./contracts.ts";
 import { withStore } from "./server.ts";
 
@@ -83,10 +83,6 @@ export async function storedPlants(database: string): Promise<StoredPlant[]> {
   const read = (sql: SqlConnection, collection: Collection) =>
     Array.fromAsync(readPlants(collection, sql, { withCreation: true }));
   return (await reading(database, read)).flat();
-}
-
-export function storedPlant(database: string, id: bigint): Promise<StoredPlant | undefined> {
-  return reading(database, async (sql, collection) => (await findPlants(collection, sql, [id])).get(id));
 }
 
 export function storedCount(database: string): Promise<number> {

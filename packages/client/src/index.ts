@@ -1,11 +1,4 @@
 // The public interface of `@plantstore/client`.
 
-export { type CallOptions, type ListOptions, PlantStoreClient } from "./client.ts";
-export {
-  PlantStoreError,
-  PlantStoreInvalidResponseError,
-  PlantStoreNetworkError,
-  PlantStoreTimeoutError,
-} from "./client-errors.ts";
-export type { NewPlant, Plant, PlantPage } from "./new-plant.ts";
-export type { PlantStoreClientOptions, RetryInfo } from "./options.ts";
+export { type Exact, stringifyExact } from "./exact-json.ts";
+export { createFetch, type FetchOptions } from "./fetch.ts";

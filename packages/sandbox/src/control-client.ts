@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 // Not fetch: tests replace it, and Jest's jsdom does not have it.
 import { type IncomingMessage, request } from "node:http";
-import { parseExactJson, toExactJson } from "../../client/src/bigint-json.ts";
+import { parseExact, stringifyExact } from "../../client/src/exact-json.ts";
 import { SandboxControlError, type SandboxError } from "./sandbox-errors.ts";
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
@@ -26,7 +26,7 @@ export class Control {
     const { status, bytes } = await this.#send(method, path, body).catch(async (error) => {
       throw await this.#onNetworkError(error);
     });
-    if (status < 400) return (bytes.length === 0 ? undefined : parseExactJson(bytes.toString())) as Result;
+    if (status < 400) return (bytes.length === 0 ? undefined : parseExact(bytes.toString())) as Result;
     throw new SandboxControlError(
       messageOf(bytes) ?? `${method} ${path} failed with status ${status}`,
       status,
@@ -34,7 +34,7 @@ export class Control {
   }
 
   async #send(method: Method, path: string, body: unknown): Promise<{ status: number; bytes: Buffer }> {
-    const text = body === undefined ? undefined : toExactJson(body);
+    const text = body === undefined ? undefined : stringifyExact(body);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request(`${this.#url}${path}`, {
         method,

@@ -1,7 +1,6 @@
 // A running sandbox: its addresses, and calls that control it.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { exactId } from "../../client/src/bigint-json.ts";
 import { Control } from "./control-client.ts";
 import type {
   AnyId,
@@ -13,6 +12,7 @@ import type {
   StoredPlant,
   StoredRule,
 } from "./control-types.ts";
+import { exactId } from "./exact-id.ts";
 import type { SandboxProcess } from "./process.ts";
 import { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./sandbox-errors.ts";
 

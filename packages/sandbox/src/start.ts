@@ -7,7 +7,7 @@ import { join } from "node:path";
 // Imported, since test runners replace the global functions with fake timers.
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { toExactJson } from "../../client/src/bigint-json.ts";
+import { stringifyExact } from "../../client/src/exact-json.ts";
 import type { Sent, StoredPlant } from "./control-types.ts";
 import { SandboxProcess } from "./process.ts";
 import { type Addresses, lastLine, Sandbox, withExactId } from "./running-sandbox.ts";
@@ -89,7 +89,7 @@ function spawn(
  */
 function writeSeeds(resources: readonly object[]): string {
   const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
-  const text = resources.map((resource) => `${toExactJson(withExactId(resource))}\n`).join("");
+  const text = resources.map((resource) => `${stringifyExact(withExactId(resource))}\n`).join("");
   try {
     writeFileSync(file, text, { mode: 0o600, flag: "wx" });
   } catch (error) {

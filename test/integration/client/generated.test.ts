@@ -1,95 +1,79 @@
-// A generated client, as docs/client.md makes it: openapi-fetch, with types that openapi-typescript
-// generates from the description of a server with all operations.
+// The client's fetch and exact integers below openapi-fetch, with types that openapi-typescript
+// makes from the description of a server whose ids are integers of 64 bits that it chooses itself.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ClientTarget, startClientTarget } from "../../support/client.ts";
-import { readGuide } from "../../support/guide.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
 import { checkProgram, generateTypes } from "../../support/npm-packages.ts";
-import { TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
-const folder = new TemporaryFolder();
-let target: ClientTarget;
-
-const guide = await readGuide("docs/client.md");
+const resources = new AsyncDisposableStack();
+const folder = resources.use(new TemporaryFolder());
+let server: RunningServer;
 
 const program = `
-  import { client, exactly } from "./client.ts";
-  import type { components } from "./plants.ts";
+  import { createFetch, type Exact, stringifyExact } from "${root}packages/client/src/index.ts";
+  import createClient from "openapi-fetch";
+  import type { paths } from "./visits.ts";
 
-  type NewPlant = components["schemas"]["NewPlant"];
-  const { POST, GET, DELETE } = client;
-  const exactId = 9007199254740993n as unknown as number;
+  const { POST, GET, DELETE } = createClient<Exact<paths>>({
+    baseUrl: process.env.URL ?? "",
+    headers: { Authorization: \`Bearer \${process.env.TOKEN}\` },
+    fetch: createFetch(),
+    bodySerializer: stringifyExact,
+  });
 
-  async function create(body: NewPlant): Promise<string> {
-    const { data, error, response } = await POST("/plants", { body });
-    if (data !== undefined) {
-      const name: string = data.name;
-      const tag: string | undefined = data.tag;
-      return \`\${response.status} \${name} \${tag}\`;
-    }
-    const code: number = error.error;
-    const message: string = error.message;
-    return \`\${response.status} \${code} \${message.length > 0}\`;
-  }
-
-  console.log(await create({ id: exactId, name: "Monstera deliciosa", tag: "tropical" }));
-  console.log(await create({ id: exactId, name: "not a Monstera" }));
-  console.log(await create({ id: 2, name: "Ficus lyrata" }));
-  const page = await GET("/plants", { params: { query: { limit: 1, after: 2 } } });
-  console.log(page.response.status, page.data?.map(({ name }) => name));
-  const exact = await GET("/plants/{id}", { params: { path: { id: exactId } }, parseAs: "text" });
-  console.log(exact.response.status, JSON.stringify(exactly(exact.data)), exactly("[9007199254740993]"));
-  const bad = await GET("/plants", { params: { query: { limit: 0 } } });
-  console.log(bad.response.status, bad.error?.error);
-  console.log((await DELETE("/plants/{id}", { params: { path: { id: exactId } } })).response.status);
+  const created = await POST("/visits", { body: { guest: "Grace", seats: 2 } });
+  if (created.error !== undefined) throw new Error(created.error.message);
+  const visitId: number | bigint = created.data.visitId;
+  const guest: string = created.data.guest;
+  const path = { visitId };
+  const got = await GET("/visits/{visitId}", { params: { path } });
+  const listed = await GET("/visits", { params: { query: { limit: 1, after: 9007199254740993n } } });
+  const refused = await POST("/visits", { body: { guest: "Grace", seats: 2n ** 40n } });
+  const seats: number | bigint | undefined = got.data?.seats;
+  const code: number | bigint | undefined = refused.error?.error;
+  const removed = await DELETE("/visits/{visitId}", { params: { path } });
+  console.log(stringifyExact({
+    kind: typeof visitId, visitId, got: got.data, listed: listed.data, guest, seats, code,
+    removed: removed.response.status,
+  }));
 `;
 
 beforeAll(async () => {
-  target = await startClientTarget("--operations", "create,list,get,delete");
-  const description = await fetch(`${target.server.url}/openapi.json`);
+  const args = ["--contract", contractFile("visits.yaml")];
+  server = resources.use(await RunningServer.startInProcess({ args }));
+  const description = await fetch(`${server.url}/openapi.json`);
   writeFileSync(folder.file("openapi.json"), await description.bytes());
   symlinkSync(join(root, "node_modules"), folder.file("node_modules"));
-  const client = guide.block("ts", "openapi-fetch", [["http://127.0.0.1:8080", target.server.url]]);
-  writeFileSync(folder.file("client.ts"), client);
-  writeFileSync(folder.file("plants.ts"), await generateTypes(folder.file("openapi.json"), folder));
+  writeFileSync(folder.file("visits.ts"), await generateTypes(folder.file("openapi.json"), folder));
 });
+afterAll(() => resources.disposeAsync());
 
-afterAll(async () => {
-  await target[Symbol.asyncDispose]();
-  folder[Symbol.dispose]();
-});
-
-test("the types are what tsc expects of the contract", async () => {
+test("the types are those of the description, with bigints", async () => {
   await checkProgram(folder, program);
   for (const [text, replacement, message] of [
-    ["id: 2,", "", "Property 'id' is missing"],
-    ["limit: 1,", 'limit: "1",', "Type 'string' is not assignable to type 'number'"],
-    ["data.name", "data.id", "Property 'id' does not exist"],
+    ['guest: "Grace"', "guest: 2n", "Type 'bigint' is not assignable to type 'string'"],
+    ["limit: 1,", 'limit: "1",', "Type 'string' is not assignable to type 'number | bigint | undefined'"],
+    ["data.visitId", "data.id", "Property 'id' does not exist"],
+    ["visitId: number |", "visitId: ", "Type 'number' is not assignable to type 'bigint'"],
+    ['GET("/visits/{visitId}"', 'GET("/visit"', "Argument of type '\"/visit\"' is not assignable"],
   ] as const)
     expect(await settled(checkProgram(folder, program.replace(text, replacement)))).toThrow(message);
 });
 
-test("it creates, lists and deletes plants, also with an id beyond 2^53, and reads errors", async () => {
+test("ids that the server chose keep all of their digits", async () => {
   writeFileSync(folder.file("program.ts"), program);
-  const child = Bun.spawn([process.execPath, folder.file("program.ts")], {
-    stdout: "pipe",
-    env: { TOKEN: target.token },
-  });
-  expect(await child.stdout.text()).toBe(
-    [
-      "200 Monstera deliciosa tropical",
-      "400 40009 true",
-      "200 Ficus lyrata undefined",
-      '200 [ "Monstera deliciosa" ]',
-      '200 {"name":"Monstera deliciosa","tag":"tropical"} [ 9007199254740993n ]',
-      "400 40004",
-      "204\n",
-    ].join("\n"),
+  const env = { ...process.env, URL: server.url, TOKEN: await server.createToken() };
+  const child = Bun.spawn([process.execPath, folder.file("program.ts")], { stdout: "pipe", env });
+  const printed = await child.stdout.text();
+  const id = /"visitId":(\d+)/.exec(printed)?.[1] ?? "";
+  expect(BigInt(id)).toBeGreaterThan(2n ** 53n);
+  const visit = `{"visitId":${id},"guest":"Grace","seats":2}`;
+  expect(printed).toBe(
+    `{"kind":"bigint","visitId":${id},"got":${visit},"listed":[${visit}],"guest":"Grace","seats":2,"code":40002,"removed":204}\n`,
   );
-  expect(await target.stored("9007199254740993")).toBe("");
-  expect(await target.stored("2")).toBe('{"id":2,"name":"Ficus lyrata"}\n');
 });

@@ -1,6 +1,5 @@
 // The client for Go that docs/client.md tells to generate, from the description of a sandbox with
-// all operations: it is compiled, and calls each operation with an id past 2^53. openapi-fetch is
-// in test/integration/client.
+// all operations: it is compiled, and calls each operation with an id past 2^53.
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";

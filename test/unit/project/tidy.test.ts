@@ -47,6 +47,7 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
   [/"bun:sqlite"/, "src/core/store/sqlite/driver.ts", "import from ./driver.ts"],
   [/"bun:ffi"/, "", "use what Bun and node: offer"],
   [/"pg"/, "src/core/store/postgres/driver.ts", "import from ./driver.ts"],
+  [/"lossless-json"/, "packages/client/src/exact-json.ts", "use src/core/contract/json"],
   [/"sonic-boom"/, "src/core/observability/log.ts", "emit a ServerEvent"],
   [
     /"hono(?:\/|")/,
