@@ -1,5 +1,6 @@
 // The contract that --contract names.
 
+import { readContractFile } from "../contract-file/read-contract-file.ts";
 import type { ContractSource } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
@@ -11,17 +12,7 @@ export async function contractSource({
   readonly contract: string | undefined;
   readonly collection: string | undefined;
 }): Promise<ContractSource | undefined> {
-  if (contract === undefined) {
-    if (collection === undefined) return undefined;
-    throw new OperatorError("--collection chooses one of a contract; name its file with --contract", 2);
-  }
-  try {
-    return { text: await Bun.file(contract).text(), collection };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(
-      `the contract ${contract} cannot be read (${code}); name a file with --contract`,
-      2,
-    );
-  }
+  if (contract !== undefined) return readContractFile(contract, collection);
+  if (collection === undefined) return undefined;
+  throw new OperatorError("--collection chooses one of a contract; name its file with --contract", 2);
 }

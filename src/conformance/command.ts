@@ -2,6 +2,7 @@
 
 import { randomInt } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
+import { readContractFile } from "../contract-file/read-contract-file.ts";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -100,16 +101,13 @@ function withEnvironment(given: OptionValues, environment: CommandContext["envir
 }
 
 async function contentsFor(values: OptionValues): Promise<Contents> {
-  const { contract: file, collection } = values;
-  const source = typeof file === "string" ? { text: readText(file, "--contract") } : plantStoreSource;
+  const { contract: file } = values;
+  const collection = typeof values.collection === "string" ? values.collection : undefined;
+  const source =
+    typeof file === "string" ? await readContractFile(file, collection) : { ...plantStoreSource, collection };
   try {
-    const contract = await readContract({
-      ...source,
-      // A server of its own may have what this one has not.
-      fills: true,
-      ...(typeof collection === "string" && { collection }),
-    });
-    return new Contents(contract);
+    // A server of its own may have what this one has not.
+    return new Contents(await readContract({ ...source, fills: true }));
   } catch (error) {
     throw error instanceof OperatorError ? usageError(`--contract: ${error.message}`) : error;
   }

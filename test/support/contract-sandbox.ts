@@ -1,6 +1,7 @@
 // A sandbox of one of the contracts in test/contracts, or of any other file.
 
 import { join } from "node:path";
+import { readContractFile } from "../../src/contract-file/read-contract-file.ts";
 import { toExactJson } from "../../src/core/contract/json/exact-json.ts";
 import { readSingle } from "./contracts.ts";
 import { type DescribedThings, thingsDocument } from "./descriptions.ts";
@@ -33,7 +34,7 @@ export function sendJson(
 
 /** Starts a sandbox with a contract; its requests carry the token unless they have other headers. */
 export async function sandboxOf(path: string, args: readonly string[] = []) {
-  const collection = await readSingle({ text: await Bun.file(path).text(), fills: true });
+  const collection = await readSingle({ ...(await readContractFile(path, undefined)), fills: true });
   const sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path, ...args], collection });
   const { url, token } = sandbox;
   return {

@@ -271,6 +271,11 @@ export interface ContractSource {
   readonly fills?: boolean | undefined;
   /** The path of the collection, if the description has several. */
   readonly collection?: string | undefined;
+  /**
+   * Where parts of the text were before several files were made one, such as "parcel.yaml#/properties",
+   * by their pointers. Unknown for a text that a store has kept.
+   */
+  readonly origins?: ReadonlyMap<string, string> | undefined;
 }
 
 /** The collection of a contract that has one. */

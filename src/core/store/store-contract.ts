@@ -34,7 +34,8 @@ export async function chooseContract(
     return { contract: known, added: [] };
   // Loaded late, as a thread that knows its contract does not need it.
   const { readContract } = await import("../contract/description/read-contract.ts");
-  if (isUnchanged) return { contract: await readContract(own ?? chosen), added: [] };
+  const json = chosen.json ?? own?.json;
+  if (isUnchanged) return { contract: await readContract({ ...chosen, json }), added: [] };
   const { findRefusedChange } = await import("../contract/description/compare-contracts.ts");
   const [stored, contract] = [await readContract(own), await readContract(wanted)];
   const added = contract.collections.flatMap((collection) => {

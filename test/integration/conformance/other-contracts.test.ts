@@ -150,7 +150,10 @@ describe("the command", () => {
       ["--contract", parcelsFile, "--collection", "/other"],
       "--contract: the contract cannot be served: it has no POST of /other (at /paths)",
     ],
-    [["--contract", "/nowhere.yaml"], "--contract: ENOENT: no such file or directory, open '/nowhere.yaml'"],
+    [
+      ["--contract", "/nowhere.yaml"],
+      "the contract /nowhere.yaml cannot be read (ENOENT); name a file with --contract",
+    ],
   ])("%j is an error", async (args, message) => {
     const { exitCode, stderr } = await runCommand(["conformance", "--list", ...args]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: `plantstore: ${message}\n` });

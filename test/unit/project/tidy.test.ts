@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ["packages/sandbox/src"],
   ["src/core/operator-error.ts"],
   ["src/core/contract"],
+  ["src/contract-file"],
   // Above the contract and below the server, of which it imports nothing.
   ["src/conformance"],
   [

@@ -6,7 +6,7 @@ import { isJsonText } from "../json/json-values.ts";
 import { ContractError } from "./place.ts";
 
 /** UTF-16 code units of a description, which is larger than any that is known. */
-const codeUnitsMax = 8 * 2 ** 20;
+export const codeUnitsMax = 8 * 2 ** 20;
 
 /**
  * Parses a description; also returns its source, which has the description in JSON if its text is

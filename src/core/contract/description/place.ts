@@ -2,6 +2,7 @@
 // errors. References are followed here, and nowhere else.
 
 import { OperatorError } from "../../operator-error.ts";
+import type { ContractSource } from "../contract.ts";
 import { pointerTo, referencedMembers } from "../json/json-pointer.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 
@@ -9,7 +10,10 @@ import { isObject, type Json } from "../json/json-values.ts";
 export class ContractError extends OperatorError {
   /** The reason, as it continues a sentence. */
   readonly problem: string;
-  /** The place in the description (RFC 6901), such as "/paths/~1parcels/post". */
+  /**
+   * The place in the description (RFC 6901), such as "/paths/~1parcels/post", or in another file, such
+   * as "parcel.yaml#/properties".
+   */
   readonly pointer: string;
 
   constructor(problem: string, pointer: string) {
@@ -26,6 +30,7 @@ export type Faults = Map<string, ContractError>;
 interface Shared {
   readonly document: Json;
   readonly isVersion30: boolean;
+  readonly origins: ContractSource["origins"];
   readonly notes: Set<string>;
   /** The parts of schemas that were counted. */
   parts: number;
@@ -48,9 +53,10 @@ export class Place {
     this.pointer = pointer;
   }
 
-  static root(document: Json): Place {
+  static root(document: Json, origins?: ContractSource["origins"]): Place {
     const isVersion30 = String(document.openapi).startsWith("3.0");
-    return new Place({ document, isVersion30, notes: new Set(), parts: 0, derived: new Map() }, document, "");
+    const state = { notes: new Set<string>(), parts: 0, derived: new Map() };
+    return new Place({ document, isVersion30, origins, ...state }, document, "");
   }
 
   /** The description. */
@@ -70,7 +76,7 @@ export class Place {
       const { $ref } = found.value;
       if (seen.has($ref)) throw this.error(`the reference ${$ref} is a cycle`);
       seen.add($ref);
-      found = this.#targetOf($ref);
+      found = found.#targetOf($ref);
     }
     return found;
   }
@@ -101,18 +107,12 @@ export class Place {
 
   /** A member of the value itself, or of one below it. No reference is followed. */
   own(...names: readonly string[]): Place {
-    let { value } = this;
-    for (const name of names) {
-      const parent = value;
-      const hasMembers = isObject(parent) || Array.isArray(parent);
-      value = hasMembers && Object.hasOwn(parent, name) ? (parent as Json)[name] : undefined;
-    }
-    return new Place(this.#shared, value, pointerTo(this.pointer, ...names));
+    return new Place(this.#shared, memberOf(this.value, names), pointerTo(this.pointer, ...names));
   }
 
   /** Notes that something here is not served, or not checked. */
   note(sentence: string): void {
-    this.#shared.notes.add(`${sentence} (at ${this.pointer || "its root"})`);
+    this.#shared.notes.add(`${sentence} (at ${this.#origin || "its root"})`);
   }
 
   /** The notes of the whole description. */
@@ -138,18 +138,43 @@ export class Place {
   }
 
   error(problem: string): ContractError {
-    return new ContractError(problem, this.pointer);
+    return new ContractError(problem, this.#origin);
+  }
+
+  /** The pointer, with the file that this place was in if it was another one. */
+  get #origin(): string {
+    for (let end = this.pointer.length; end > 0; end = this.pointer.lastIndexOf("/", end - 1)) {
+      const origin = this.#shared.origins?.get(this.pointer.slice(0, end));
+      if (origin !== undefined) return origin + this.pointer.slice(end);
+    }
+    return this.pointer;
   }
 
   #targetOf(reference: string): Place {
     if (!reference.startsWith("#"))
-      throw this.error(`the reference ${reference} is to another file; put its target here`);
+      throw this.error(
+        `the reference ${reference} leads to nothing in the folder of the contract or below it; ` +
+          "npx @redocly/cli bundle FILE -o bundled.yaml puts all files into one",
+      );
     const found = this.document.own(...referencedMembers(reference));
     if (found.value === undefined) throw this.error(`the reference ${reference} has no target`);
     return found;
   }
 }
 
-export function isReference(value: unknown): value is Json & { readonly $ref: string } {
+/** A member of an object or an array, or of one below it. */
+export function memberOf(value: unknown, names: readonly string[]): unknown {
+  let found = value;
+  for (const name of names) {
+    const parent = found;
+    const hasMembers = isObject(parent) || Array.isArray(parent);
+    found = hasMembers && Object.hasOwn(parent, name) ? (parent as Json)[name] : undefined;
+  }
+  return found;
+}
+
+export type Reference = Json & { readonly $ref: string };
+
+export function isReference(value: unknown): value is Reference {
   return isObject(value) && typeof value.$ref === "string";
 }

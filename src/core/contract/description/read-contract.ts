@@ -39,7 +39,7 @@ async function readSource(given: ContractSource): Promise<Contract> {
 }
 
 async function readDocument(source: ContractSource, document: OpenApiDocument): Promise<Contract> {
-  const root = Place.root(document);
+  const root = Place.root(document, source.origins);
   const checks = new Checks();
   const { found, faults } = await findCollections(root, source.collection, checks);
   const read: ReadCollection[] = [];

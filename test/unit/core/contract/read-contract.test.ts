@@ -342,7 +342,7 @@ test.each<[what: string, document: unknown, reason: string]>([
   [
     "a remote reference",
     withName({ $ref: "other.yaml#/a" }),
-    "the reference other.yaml#/a is to another file; put its target here",
+    "the reference other.yaml#/a leads to nothing in the folder of the contract or below it",
   ],
   [
     "a dead reference",

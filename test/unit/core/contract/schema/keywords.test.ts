@@ -125,7 +125,8 @@ test("a value of the wrong kind is an error at its keyword", async () => {
       "type must be one of null, boolean, string, number, array, object, integer, or an array of them (at /schema/type)",
     '{"properties":{"a":1}}': "a schema must be an object (at /schema/properties/a)",
     '{"$ref":"#/nowhere"}': "the reference #/nowhere has no target (at /schema)",
-    '{"$ref":"other.yaml"}': "the reference other.yaml is to another file; put its target here (at /schema)",
+    '{"$ref":"other.yaml"}':
+      "the reference other.yaml leads to nothing in the folder of the contract or below it; npx @redocly/cli bundle FILE -o bundled.yaml puts all files into one (at /schema)",
     '{"pattern":"(?=a)"}':
       "the pattern (?=a) is not one of RE2, which has no look-around and no back-references (it has look-around) (at /schema/pattern)",
     '{"allOf":[{"$ref":"#/schema"}]}':

@@ -1,0 +1,153 @@
+// Makes one description of several files: what a reference leads to in another file becomes a
+// component, or takes the place of the reference where there are no components of its kind.
+
+import { basename, extname } from "node:path";
+import type { ContractSource } from "../core/contract/contract.ts";
+import { parseDescription } from "../core/contract/description/description-text.ts";
+import { ContractError, isReference, type Reference } from "../core/contract/description/place.ts";
+import { toExactJson } from "../core/contract/json/exact-json.ts";
+import { pointerTo } from "../core/contract/json/json-pointer.ts";
+import { isObject, type Json } from "../core/contract/json/json-values.ts";
+import { isMappedReference, ReferencedFiles, type Target } from "./referenced-files.ts";
+
+/**
+ * Bundles a description. A reference that leads to nothing in the folder stays as it is. Rejects
+ * with a ContractError for a file that is neither JSON nor YAML.
+ */
+export async function bundleFiles(path: string, source: ContractSource): Promise<ContractSource> {
+  try {
+    const { document } = await parseDescription(source);
+    // The reader says what it is.
+    if (!isObject(document)) return source;
+    const bundle = new Bundle(await ReferencedFiles.read(path, document), document);
+    const { origins } = bundle;
+    return origins.size === 0 ? source : { ...source, text: toExactJson(bundle.document, 2), origins };
+  } catch (error) {
+    if (error instanceof RangeError) throw new ContractError("its parts are nested too deeply", "");
+    throw error;
+  }
+}
+
+/** The kinds of components that are held by members of the same name where they are used. */
+const kinds = ["responses", "parameters", "examples", "headers", "securitySchemes", "links", "callbacks"];
+
+/** The kind of component at a place; undefined for others, such as paths. */
+function kindAt(names: readonly string[]): string | undefined {
+  // An example is no schema, unlike a property of that name.
+  if (names.some((name, at) => name === "example" && names[at - 1] !== "properties")) return undefined;
+  if (names.includes("schema") || (names[1] === "schemas" && names.length > 2)) return "schemas";
+  if (names.at(-1) === "requestBody" || names.at(-2) === "requestBodies") return "requestBodies";
+  return kinds.find((kind) => kind === names.at(-2));
+}
+
+/** Where a value is from. */
+interface Origin extends Pick<Target, "file" | "key"> {
+  /** The keys of what stands in the place of a reference around it. */
+  readonly open: readonly string[];
+}
+
+/** What is no component is copied to each place: a small file can grow to any size. */
+const valuesMax = 1_000_000;
+
+class Bundle {
+  readonly document: Json;
+  /** The keys of what is from other files, by its pointer in the bundle. */
+  readonly origins = new Map<string, string>();
+  readonly #files: ReferencedFiles;
+  /** The pointers of components, by the keys of what they are from. */
+  readonly #places = new Map<string, string>();
+  /** The components of each kind, also those that are still to be copied. */
+  readonly #components: Record<string, Record<string, unknown>> = {};
+  #values = 0;
+
+  constructor(files: ReferencedFiles, document: Json) {
+    this.#files = files;
+    const { components } = document;
+    for (const [kind, group] of Object.entries(isObject(components) ? components : {}))
+      this.#keepNames(kind, group);
+    const origin = { file: files.root, key: "", open: [] };
+    const { components: own, ...copy } = this.#copy(document, origin, []) as Json;
+    const all: Record<string, unknown> = { ...(own as Json | undefined) };
+    for (const [kind, members] of Object.entries(this.#components))
+      all[kind] = { ...members, ...(all[kind] as Json | undefined) };
+    this.document = Object.keys(all).length === 0 ? copy : { ...copy, components: all };
+  }
+
+  /** Lets what the description has as a component keep its name. */
+  #keepNames(kind: string, group: unknown): void {
+    const own = { file: this.#files.root, value: group };
+    const { file, value } = (isReference(group) && this.#files.find(group.$ref, own.file)) || own;
+    if (!isObject(value)) return;
+    this.#components[kind] = { ...value };
+    for (const [name, member] of Object.entries(value)) {
+      const target = isReference(member) ? this.#files.find(member.$ref, file) : undefined;
+      if (target !== undefined && !this.#places.has(target.key))
+        this.#places.set(target.key, pointerTo("/components", kind, name));
+    }
+  }
+
+  /** Copies a value to a place in the bundle. */
+  #copy(value: unknown, from: Origin, names: readonly string[]): unknown {
+    this.#values += 1;
+    if (this.#values > valuesMax) throw new ContractError(`its files make more than ${valuesMax} values`, "");
+    const below = (name: string) => ({ ...from, key: pointerTo(from.key, name) });
+    if (Array.isArray(value))
+      return value.map((item, index) => this.#copy(item, below(`${index}`), [...names, `${index}`]));
+    if (!isObject(value)) return value;
+    if (isReference(value)) return this.#copyReference(value, from, names);
+    const isMapping = names.at(-2) === "discriminator" && names.at(-1) === "mapping";
+    const members = Object.entries(value).map(([name, member]) => [
+      name,
+      isMapping && isMappedReference(member)
+        ? this.#refer(member, from, "schemas")
+        : this.#copy(member, below(name), [...names, name]),
+    ]);
+    return Object.fromEntries(members);
+  }
+
+  #copyReference({ $ref, ...beside }: Reference, from: Origin, names: readonly string[]): unknown {
+    const others = this.#copy(beside, from, names) as Json;
+    const target = this.#files.find($ref, from.file);
+    const [here, kind] = [pointerTo("", ...names), kindAt(names)];
+    const isHere =
+      target !== undefined &&
+      target.file !== this.#files.root &&
+      (kind === undefined ? !from.open.includes(target.key) : this.#places.get(target.key) === here);
+    if (!isHere) return { $ref: this.#refer($ref, from, kind), ...others };
+    this.origins.set(here, target.key);
+    for (const name of Object.keys(beside))
+      this.origins.set(pointerTo(here, name), pointerTo(from.key, name));
+    const copy = this.#copy(target.value, { ...target, open: [...from.open, target.key] }, names);
+    return isObject(copy) ? { ...copy, ...others } : copy;
+  }
+
+  /** A reference as the bundle has it. Its target becomes a component if it is one of a kind. */
+  #refer(reference: string, from: Origin, kind: string | undefined): string {
+    const { root } = this.#files;
+    const target = this.#files.find(reference, from.file);
+    if (target?.file === root) return reference.replace(/^[^#]*#?/, "#");
+    if (target !== undefined && kind !== undefined)
+      return `#${(this.#places.get(target.key) ?? this.#add(target, kind)).replaceAll("%", "%25")}`;
+    // In the bundle it must not lead to something of another file.
+    return reference.startsWith("#") && from.file !== root
+      ? this.#files.nameOf(from.file) + reference
+      : reference;
+  }
+
+  /** Adds a component, and returns its pointer. */
+  #add(target: Target, kind: string): string {
+    const last = target.names.at(-1) ?? basename(target.file, extname(target.file));
+    const short = last.replaceAll(/[^\w.-]+/g, "_");
+    const members = this.#components[kind] ?? {};
+    this.#components[kind] = members;
+    let name = short;
+    for (let number = 2; Object.hasOwn(members, name); number += 1) name = `${short}-${number}`;
+    const place = pointerTo("/components", kind, name);
+    this.#places.set(target.key, place);
+    this.origins.set(place, target.key);
+    // Taken before it is copied, as it may refer to itself.
+    members[name] = undefined;
+    members[name] = this.#copy(target.value, { ...target, open: [] }, ["components", kind, name]);
+    return place;
+  }
+}

@@ -1,0 +1,191 @@
+// A contract in several files: those in its folder are read, the store keeps one text of all, and
+// numbers keep their digits.
+
+import { expect, test } from "bun:test";
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { readContractFile } from "../../../src/contract-file/read-contract-file.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
+import { contractFile, sandboxOf, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+
+/** A copy of the description, in a folder below another one. */
+function shipments() {
+  const folder = new TemporaryFolder();
+  cpSync(contractFile("shipments"), folder.file("api"), { recursive: true });
+  const file = folder.file("api/openapi.yaml");
+  return {
+    folder,
+    file,
+    /** Lets the weight be what a reference leads to. */
+    refer: async (reference: string) => {
+      const text = await Bun.file(file).text();
+      const [before, after] = text.split(/(?<=Weight:\n).*$/s) as [string, string];
+      writeFileSync(file, `${before}      $ref: ${JSON.stringify(reference)}\n${after}`);
+    },
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  };
+}
+
+/** What a shipment must be, past 2^53, where a double is another number. */
+async function expectExactShipments(request: (body: string) => Promise<{ status: number }>) {
+  const holds = '{"label":"a","boxes":[{"label":"b","after":{"id":2,"weight":9007199254740993}}]}';
+  const statuses = new Map([
+    [`{"id":1,"weight":9007199254740993,"price":12345678901234567.89,"holds":${holds}}`, 200],
+    ['{"id":2,"weight":9007199254740992}', 400],
+    ['{"id":3,"weight":9007199254740993,"price":12345678901234567.9}', 400],
+    [`{"id":4,"weight":9007199254740993,"holds":${holds.replace("993", "992")}}`, 400],
+    ['{"id":5,"weight":9007199254740993,"holds":{"label":"a","boxes":[{}]}}', 400],
+  ]);
+  for (const [body, status] of statuses) expect([body, (await request(body)).status]).toEqual([body, status]);
+}
+
+test("it is served with exact numbers, and the store starts again without the files", async () => {
+  using description = shipments();
+  const database = `sqlite:${description.folder.file("shipments.db")}`;
+  let token: string;
+  {
+    const args = ["--contract", description.file];
+    await using server = await RunningServer.startInProcess({ database, args });
+    token = await server.createToken();
+    await expectExactShipments((body) =>
+      sendJson(`${server.url}/shipments`, "POST", body, tokenHeaders(token)),
+    );
+    expect(await server.logged(({ msg }) => msg.includes("colour"))).toMatchObject({
+      msg: expect.stringContaining("(at schemas/shipment.json#/properties/note)"),
+    });
+  }
+  {
+    const args = ["--contract", description.file];
+    await using _ = await RunningServer.startInProcess({ database, args });
+  }
+  rmSync(description.folder.file("api"), { recursive: true });
+  await using server = await RunningServer.startInProcess({ database });
+  const get = (path: string) => sendJson(server.url + path, "GET", undefined, tokenHeaders(token));
+  expect((await get("/shipments/1")).text).toContain('"price":12345678901234567.89');
+  const { text } = await get("/openapi.json");
+  expect(text).toMatch(/"minimum": ?9007199254740993\b/);
+  const references = [...text.matchAll(/"\$ref": ?"([^"]*)"/g)].map(([, reference]) => reference);
+  expect(references.length).toBeGreaterThan(5);
+  expect(references.filter((reference) => !reference?.startsWith("#/components/"))).toEqual([]);
+});
+
+test("a sandbox and the conformance kit read it, too", async () => {
+  const path = contractFile("shipments/openapi.yaml");
+  await using sandbox = await sandboxOf(path);
+  expect(sandbox.contract.words).toMatchObject({ one: "shipment", many: "shipments" });
+  await expectExactShipments((body) => sandbox.request("POST", "/shipments", body));
+  const { url, token } = sandbox;
+  const rules = await runCommand(
+    ["conformance", "--url", url, "--contract", path, "--rule", "ids", "--seed", "1"],
+    { PLANTSTORE_CONFORMANCE_TOKEN: token },
+  );
+  expect(rules).toMatchObject({ exitCode: 0, stderr: "" });
+});
+
+for (const [what, reference] of [
+  ["a file outside the folder", "../outside.json"],
+  ["the same with a percent-encoded path", "%2e%2e/outside.json"],
+  ["a symbolic link to the outside", "link.json"],
+  ["a file in a folder that is a link", "linked/outside.json"],
+  ["an absolute path", contractFile("shipments/schemas/shipment.json")],
+  ["a URL", "http://127.0.0.1:1/weight.json"],
+  ["a URL of a file", `file://${contractFile("shipments/schemas/shipment.json")}`],
+  ["a file that is missing", "missing.json"],
+  ["a folder", "schemas"],
+  ["a member that is missing", "schemas/shipment.json#/properties/colour"],
+] as const)
+  test(`${what} is not read: one sentence names the reference and the command that bundles`, async () => {
+    using description = shipments();
+    const { folder, file, refer } = description;
+    writeFileSync(folder.file("outside.json"), '{ "type": "integer" }');
+    symlinkSync(folder.file("outside.json"), folder.file("api/link.json"));
+    symlinkSync(folder.path, folder.file("api/linked"));
+    await refer(reference);
+    const { exitCode, stderr } = await runCommand([
+      "serve",
+      "--contract",
+      file,
+      "--database",
+      `sqlite:${folder.file("shipments.db")}`,
+    ]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toBe(
+      `plantstore: the contract cannot be served: the reference ${reference} leads to nothing in the folder ` +
+        "of the contract or below it; npx @redocly/cli bundle FILE -o bundled.yaml puts all files into one " +
+        "(at /components/schemas/Weight)\n",
+    );
+  });
+
+test("a part that is elsewhere and is not needed costs that part only", async () => {
+  using description = shipments();
+  const paths = description.folder.file("api/paths/shipments.yaml");
+  const text = await Bun.file(paths).text();
+  writeFileSync(
+    paths,
+    text.replace("items:\n              $ref: ../schemas", "items:\n              $ref: ../../schemas"),
+  );
+  const contract = await readContract(await readContractFile(description.file, undefined));
+  expect(Object.keys(contract.operations)).toEqual(["create", "get"]);
+  expect(contract.notes.join("\n")).toContain(
+    "the reference ../../schemas/shipment.json leads to nothing in the folder",
+  );
+  expect(contract.notes.join("\n")).toContain("(at paths/shipments.yaml#/get");
+});
+
+test("a file that is neither JSON nor YAML is named with its line", async () => {
+  using description = shipments();
+  writeFileSync(description.folder.file("api/schemas/shipment.json"), '{\n  "type": \n');
+  const { exitCode, stderr } = await runCommand(["sandbox", "--contract", description.file]);
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(
+    /schemas\/shipment\.json cannot be read: it is neither JSON nor YAML: .* at line \d+/,
+  );
+});
+
+test("links within the folder are followed, as in a mounted volume", async () => {
+  using folder = new TemporaryFolder();
+  cpSync(contractFile("shipments"), folder.file("..data"), { recursive: true });
+  for (const name of ["openapi.yaml", "paths", "schemas"]) symlinkSync(`..data/${name}`, folder.file(name));
+  const { path } = await readContract(await readContractFile(folder.file("openapi.yaml"), undefined));
+  expect(path).toBe("/shipments");
+});
+
+test("files that refer to each other without end are a sentence", async () => {
+  using description = shipments();
+  writeFileSync(description.folder.file("api/one.yaml"), "$ref: two.yaml\n");
+  writeFileSync(description.folder.file("api/two.yaml"), "$ref: one.yaml\n");
+  await description.refer("one.yaml");
+  const { exitCode, stderr } = await runCommand(["sandbox", "--contract", description.file]);
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/the reference \S+ is a cycle/);
+});
+
+test("a description in one file is kept as it is, and so is one that refers to nothing it can read", async () => {
+  using folder = new TemporaryFolder();
+  const text = await Bun.file(contractFile("parcels.yaml")).text();
+  const other = `${text}\nx-other: { $ref: other.yaml }\n`;
+  for (const each of [text, other]) {
+    writeFileSync(folder.file("parcels.yaml"), each);
+    expect(await readContractFile(folder.file("parcels.yaml"), "/parcels")).toEqual({
+      text: each,
+      collection: "/parcels",
+    });
+  }
+});
+
+test("all files together are limited", async () => {
+  using description = shipments();
+  mkdirSync(description.folder.file("api/large"));
+  for (const name of ["one", "two", "three"])
+    writeFileSync(
+      description.folder.file(`api/large/${name}.json`),
+      JSON.stringify({ description: "a".repeat(3 * 2 ** 20) }),
+    );
+  const [base] = (await Bun.file(description.file).text()).split("components:");
+  writeFileSync(
+    description.file,
+    `${base}x-large: [{ $ref: large/one.json }, { $ref: large/two.json }, { $ref: large/three.json }]\n`,
+  );
+  const { text } = await readContractFile(description.file, undefined);
+  expect(text.match(/large\/\w+\.json/g)).toHaveLength(1);
+});
