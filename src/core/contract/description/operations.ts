@@ -145,7 +145,7 @@ export function readOthers(
 
 function reasonFrom({ pointer }: Place, fault: ContractError | undefined): string {
   if (fault === undefined) return ": it responds with 501";
-  const where = fault.pointer.startsWith(pointer) ? "" : `; see ${fault.pointer}`;
+  const where = fault.pointer.startsWith(pointer) ? "" : `; see ${fault.origin}`;
   return `, as ${fault.problem}: it responds with 501${where}`;
 }
 

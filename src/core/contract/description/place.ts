@@ -10,16 +10,16 @@ import { isObject, type Json } from "../json/json-values.ts";
 export class ContractError extends OperatorError {
   /** The reason, as it continues a sentence. */
   readonly problem: string;
-  /**
-   * The place in the description (RFC 6901), such as "/paths/~1parcels/post", or in another file, such
-   * as "parcel.yaml#/properties".
-   */
+  /** The place in the description (RFC 6901), such as "/paths/~1parcels/post". */
   readonly pointer: string;
+  /** The same, or the place in another file, such as "parcel.yaml#/properties". */
+  readonly origin: string;
 
-  constructor(problem: string, pointer: string) {
-    super(`the contract cannot be served: ${problem} (at ${pointer || "its root"})`, 2);
+  constructor(problem: string, pointer: string, origin = pointer) {
+    super(`the contract cannot be served: ${problem} (at ${origin || "its root"})`, 2);
     this.problem = problem;
     this.pointer = pointer;
+    this.origin = origin;
   }
 }
 
@@ -138,7 +138,7 @@ export class Place {
   }
 
   error(problem: string): ContractError {
-    return new ContractError(problem, this.#origin);
+    return new ContractError(problem, this.pointer, this.#origin);
   }
 
   /** The pointer, with the file that this place was in if it was another one. */
