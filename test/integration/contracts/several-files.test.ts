@@ -4,9 +4,13 @@
 import { expect, test } from "bun:test";
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { readContractFile } from "../../../src/contract-file/read-contract-file.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
+import { exactNumber, parseExactJson, toExactJson } from "../../../src/core/contract/json/exact-json.ts";
 import { contractFile, sandboxOf, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
+import { readSingle } from "../../support/contracts.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { settled } from "../../support/settled.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
 
 /** A copy of the description, in a folder below another one. */
 function shipments() {
@@ -72,7 +76,7 @@ test("it is served with exact numbers, and the store starts again without the fi
 test("a sandbox and the conformance kit read it, too", async () => {
   const path = contractFile("shipments/openapi.yaml");
   await using sandbox = await sandboxOf(path);
-  expect(sandbox.contract.words).toMatchObject({ one: "shipment", many: "shipments" });
+  expect(sandbox.collection.words).toMatchObject({ one: "shipment", many: "shipments" });
   await expectExactShipments((body) => sandbox.request("POST", "/shipments", body));
   const { url, token } = sandbox;
   const rules = await runCommand(
@@ -124,7 +128,7 @@ test("a part that is elsewhere and is not needed costs that part only", async ()
     paths,
     text.replace("items:\n              $ref: ../schemas", "items:\n              $ref: ../../schemas"),
   );
-  const contract = await readContract(await readContractFile(description.file, undefined));
+  const contract = await readSingle(await readContractFile(description.file, undefined));
   expect(Object.keys(contract.operations)).toEqual(["create", "get"]);
   expect(contract.notes.join("\n")).toContain(
     "the reference ../../schemas/shipment.json leads to nothing in the folder",
@@ -146,7 +150,7 @@ test("links within the folder are followed, as in a mounted volume", async () =>
   using folder = new TemporaryFolder();
   cpSync(contractFile("shipments"), folder.file("..data"), { recursive: true });
   for (const name of ["openapi.yaml", "paths", "schemas"]) symlinkSync(`..data/${name}`, folder.file(name));
-  const { path } = await readContract(await readContractFile(folder.file("openapi.yaml"), undefined));
+  const { path } = await readSingle(await readContractFile(folder.file("openapi.yaml"), undefined));
   expect(path).toBe("/shipments");
 });
 
@@ -170,6 +174,110 @@ test("a description in one file is kept as it is, and so is one that refers to n
       text: each,
       collection: "/parcels",
     });
+  }
+});
+
+test("it is what Redocly's bundler makes of it, which loses digits", async () => {
+  using folder = new TemporaryFolder();
+  const [file, theirs] = [contractFile("shipments/openapi.yaml"), folder.file("bundled.json")];
+  await Bun.$`node_modules/.bin/redocly bundle ${file} -o ${theirs}`.cwd(root).quiet();
+  const { text } = await readContractFile(file, undefined);
+  expect(JSON.parse(text)).toEqual(await Bun.file(theirs).json());
+}, 60_000);
+
+test("components keep their names, those of other files get new ones, and mappings follow", async () => {
+  using folder = new TemporaryFolder();
+  const files = {
+    "openapi.yaml": {
+      openapi: "3.1.0",
+      info: { title: "Pets", description: { $ref: "about.md" } },
+      paths: {
+        "/pets": {
+          parameters: [{ $ref: "parameters.yaml#/tag~1name" }],
+          post: { requestBody: { content: { "application/json": { schema: { $ref: "other/pet.yaml" } } } } },
+          $ref: "paths.yaml",
+        },
+      },
+      components: { schemas: { $ref: "schemas/index.yaml" } },
+    },
+    "about.md": "# Pets: all of them",
+    "paths.yaml": { get: { parameters: [{ $ref: "parameters.yaml#/tag~1name" }, { $ref: "#/gone" }] } },
+    "parameters.yaml": { "tag/name": { name: "tag", in: "query", schema: { const: 2n ** 63n } } },
+    "schemas/index.yaml": { pet: { $ref: "pet.yaml" }, any: true },
+    "schemas/pet.yaml": {
+      discriminator: { propertyName: "kind", mapping: { cat: "cat.yaml", dog: "#/$defs/Dog", fish: "Fish" } },
+      $defs: { Dog: { properties: { example: { $ref: "pet.yaml" }, $ref: { type: "string" } } } },
+    },
+    "schemas/cat.yaml": { title: "Cat" },
+    "other/pet.yaml": { allOf: [{ $ref: "../schemas/pet.yaml" }, { $ref: "#" }] },
+  };
+  for (const [name, value] of Object.entries(files))
+    await Bun.write(folder.file(name), typeof value === "string" ? value : toExactJson(value));
+  const { text, origins } = await readContractFile(folder.file("openapi.yaml"), undefined);
+  const dog = { properties: { example: { $ref: "#/components/schemas/pet" }, $ref: { type: "string" } } };
+  const parameters = [{ $ref: "#/components/parameters/tag_name" }];
+  expect(parseExactJson(text)).toEqual({
+    openapi: "3.1.0",
+    info: { title: "Pets", description: "# Pets: all of them" },
+    paths: {
+      "/pets": {
+        get: { parameters: [...parameters, { $ref: "paths.yaml#/gone" }] },
+        parameters,
+        post: {
+          requestBody: {
+            content: { "application/json": { schema: { $ref: "#/components/schemas/pet-2" } } },
+          },
+        },
+      },
+    },
+    components: {
+      schemas: {
+        pet: {
+          discriminator: {
+            propertyName: "kind",
+            mapping: { cat: "#/components/schemas/cat", dog: "#/components/schemas/Dog", fish: "Fish" },
+          },
+          $defs: { Dog: dog },
+        },
+        any: true,
+        "pet-2": { allOf: [{ $ref: "#/components/schemas/pet" }, { $ref: "#/components/schemas/pet-2" }] },
+        cat: { title: "Cat" },
+        Dog: dog,
+      },
+      parameters: { tag_name: { name: "tag", in: "query", schema: { const: 2n ** 63n } } },
+    },
+  });
+  expect(Object.fromEntries(origins ?? [])).toMatchObject({
+    "/paths/~1pets": "paths.yaml#",
+    "/paths/~1pets/post": "/paths/~1pets/post",
+    "/components/parameters/tag_name": "parameters.yaml#/tag~1name",
+    "/components/schemas/pet-2": "other/pet.yaml#",
+  });
+});
+
+test("parts that are no components grow to a limit", async () => {
+  using description = shipments();
+  const doubled = Object.fromEntries(
+    Array.from({ length: 30 }, (_, at) => [at, [{ $ref: `#/${at + 1}` }, { $ref: `#/${at + 1}` }]]),
+  );
+  writeFileSync(description.folder.file("api/doubled.json"), JSON.stringify({ ...doubled, 30: 1 }));
+  writeFileSync(
+    description.file,
+    `${await Bun.file(description.file).text()}\nx-all: { $ref: doubled.json#/0 }\n`,
+  );
+  expect(await settled(readContractFile(description.file, undefined))).toThrow(
+    "its files make more than 1000000 values",
+  );
+});
+
+test("digits are kept where JSON cannot be written with them, as on Node.js 20", () => {
+  const { rawJSON } = JSON;
+  try {
+    Reflect.deleteProperty(JSON, "rawJSON");
+    const value = { a: [2n ** 63n, exactNumber("12345678901234567.89"), 'x"1', 1.5] };
+    expect(toExactJson(value)).toBe('{"a":[9223372036854775808,1234567890123456789e-2,"x\\"1",1.5]}');
+  } finally {
+    Object.assign(JSON, { rawJSON });
   }
 });
 
