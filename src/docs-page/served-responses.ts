@@ -33,7 +33,7 @@ export class ServedResponses {
   /** Returns the responses of an operation, by status. */
   of(
     operation: FailingOperation,
-    own: AuthorOperation["responses"] = {},
+    own: AuthorOperation["responses"] | null,
     successes: OperationDocument["responses"] = {},
   ): Responses {
     const responses: Record<string, DescribedResponse> = {};
@@ -43,7 +43,7 @@ export class ServedResponses {
         headers: { ...commonHeaders(), ...headers },
         ...(returns !== undefined && { content: { [jsonType]: { schema: this.#schemaOf(returns) } } }),
       };
-    for (const [status, described] of Object.entries(own)) {
+    for (const [status, described] of Object.entries(own ?? {})) {
       const response = this.#draft.resolve(described);
       const isSuccess = /^[123]/.test(status) && response !== undefined;
       const headers = { ...this.#headersOf(operation, status), ...responses[status]?.headers };

@@ -13,8 +13,9 @@ import {
   type Success,
   successOf,
 } from "./described-operation.ts";
+import { expandSchema } from "./expanded-schema.ts";
 import { readId } from "./id.ts";
-import { ContractError, type Faults, type Place } from "./place.ts";
+import { ContractError, type Faults, type Place, readable } from "./place.ts";
 import { hasProperties, wrappingMember } from "./representations.ts";
 
 /** The parts of a collection that decide whether it can be served. */
@@ -56,12 +57,15 @@ export async function findCollections(
   const faults: Faults = new Map();
   for (const [path, item] of root.at("paths").members) {
     const isOther = path.startsWith("x-") || path.includes("{") || path !== (wanted ?? path);
-    if (isOther || item.at("post").value === undefined) continue;
+    if (isOther) continue;
+    let place = item;
     try {
+      place = item.at("post");
+      if (place.value === undefined) continue;
       found.push(await readDescribed(root, operationAt(item, path, "post"), checks));
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;
-      faults.set(item.at("post").pointer, error);
+      faults.set(place.pointer, error);
     }
   }
   const withItems = found.filter(({ item }) => item !== undefined);
@@ -88,28 +92,39 @@ async function readDescribed(
   const success = successOf(operation, ["200", "201", "202", "204"]);
   const item = itemOf(root, path);
   const named = item?.parameter;
-  const got = item === undefined ? undefined : getOf(root.at("paths", item.path), item.path);
   const names = ["id", named].filter((name) => name !== undefined);
   const { body, wrapper } = unwrapped(sent, success.schema, names);
-  const returned = [success.schema, got?.success]
-    .filter((schema) => schema !== undefined)
-    .map((schema) => resourceIn(schema, names, body));
-  const id = await readId(path, { body, returned, named, parameter: got?.parameter }, checks);
+  const returned = [
+    success.schema && resourceIn(success.schema, names, body),
+    item &&
+      readable(() => resourceOfGet(operationAt(root.at("paths", item.path), item.path, "get"), names, body)),
+  ].filter((each) => each !== undefined);
+  const parameter = item && readable(() => idParameterOf(root.at("paths", item.path)));
+  const id = await readId(path, { body, returned, named, parameter }, checks);
   return { path, item, operation, media, body, wrapper, returned, id, success };
 }
 
-/** The schemas of the success and of the id in the path of the GET of one resource. */
-function getOf(item: Place, path: string): { readonly success?: Place; readonly parameter?: Place } {
-  const method = methods.find((each) => item.at(each).value !== undefined);
-  if (method === undefined) return {};
-  const { parameters } = operationAt(item, path, method);
-  const parameter = parameters.find((each) => each.at("in").value === "path");
-  const success =
-    item.at("get").value === undefined ? undefined : successOf(operationAt(item, path, "get"), ["200"]);
-  return {
-    ...(success?.schema !== undefined && hasProperties(success.schema) && { success: success.schema }),
-    ...(parameter?.at("schema").object !== undefined && { parameter: parameter.at("schema") }),
-  };
+/** The resource in the success of the GET of one. Throws a ContractError if any of it cannot be read. */
+function resourceOfGet(
+  get: DescribedOperation,
+  names: readonly string[],
+  body: ObjectSchema,
+): ObjectSchema | undefined {
+  if (get.place.value === undefined) return undefined;
+  const { schema } = successOf(get, ["200"]);
+  if (schema === undefined || !hasProperties(schema)) return undefined;
+  const resource = resourceIn(schema, names, body);
+  for (const { places } of resource.properties.values()) for (const { place } of places) expandSchema(place);
+  return resource;
+}
+
+/** The schema of the id in the path of one resource. */
+function idParameterOf(item: Place): Place | undefined {
+  const schema = [...methods.map((method) => item.at(method)), item]
+    .flatMap((each) => each.at("parameters").items)
+    .find((each) => readable(() => each.at("in").value) === "path")
+    ?.at("schema");
+  return schema?.object === undefined ? undefined : schema;
 }
 
 /** The resource in a body, which may be its only member if the response has the same. */

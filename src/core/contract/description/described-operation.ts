@@ -22,8 +22,14 @@ export function operationAt(
   const place = item.at(method);
   if (!/^\/(?!\/)/.test(path)) throw place.error("a path must begin with one /");
   if (!path.isWellFormed()) throw place.error("a path must not hold unpaired surrogates");
-  const parameters = [place, item].flatMap((each) => each.at("parameters").items);
-  return { method, path, place, parameters };
+  return {
+    method,
+    path,
+    place,
+    get parameters() {
+      return [place, item].flatMap((each) => each.at("parameters").items);
+    },
+  };
 }
 
 /** The media type of the JSON of a body or a response, and its place. */

@@ -1,5 +1,6 @@
 // The operations of a description: which are served, and what of them is not.
 
+import type { Access } from "../access.ts";
 import {
   type Collection,
   type DeleteOperation,
@@ -30,7 +31,7 @@ import {
 } from "./described-operation.ts";
 import { readErrorFormat } from "./error-shapes.ts";
 import type { DescribedList } from "./list-shape.ts";
-import { ContractError, type Faults, type Place } from "./place.ts";
+import { ContractError, type Faults, type Place, readable } from "./place.ts";
 import { type Resource, readSuccess } from "./representations.ts";
 import { isHeaderName, readAccess } from "./security.ts";
 import { noteOperation } from "./unserved-parts.ts";
@@ -46,6 +47,7 @@ export interface ServedPart {
   readonly name: OperationName;
   readonly operation: DescribedOperation;
   readonly part: OwnPart & Partial<Pick<EditOperation, "successes">>;
+  readonly access: Access;
   readonly headers: readonly RequiredHeader[];
   /** The parameters that are served; those of the header are in lower case. */
   readonly parameters: readonly string[];
@@ -73,6 +75,7 @@ export async function readParts(
       name: "create",
       operation: create,
       part: { status: success.status, response: await readSuccess(success, resource) },
+      access: readAccess(create.place, root),
       headers: await requiredHeaders(create, resource),
       parameters: id.isRequired ? [] : ["idempotency-key"],
     },
@@ -84,8 +87,9 @@ export async function readParts(
     try {
       const { shape, parameters, ...part } = await readPart(name, operation, collection);
       const headers = await requiredHeaders(operation, resource);
+      const access = readAccess(operation.place, root);
       list = shape ?? list;
-      parts.push({ name, operation, part, headers, parameters: parameters ?? conditions });
+      parts.push({ name, operation, part, access, headers, parameters: parameters ?? conditions });
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;
       faults.set(operation.place.pointer, error);
@@ -105,18 +109,17 @@ const conditions: readonly string[] = ["if-match", "if-none-match"];
  */
 export function readOperations(
   parts: readonly ServedPart[],
-  root: Place,
   common: ErrorShape,
   { describedPath, id, words }: Pick<Collection, "describedPath" | "id" | "words">,
 ): Collection["operations"] {
-  const operations = parts.map(({ name, operation, part, headers, parameters }) => {
+  const operations = parts.map(({ name, operation, part, access, headers, parameters }) => {
     const known = [...parameters, ...headers.map((each) => each.name.toLowerCase())];
     noteOperation(operation, known, id.schema);
     const fallback = operationName(name, name === "list" ? words.many : words.one);
     const served: ServedOperation = {
       operationId: nameOf(operation, fallback),
       path: encodePath(isItemOf(describedPath, operation.path) ? pathOfOne(operation.path) : operation.path),
-      access: readAccess(operation.place, root),
+      access,
       errors: readErrorFormat(operation, common),
       describesMissing: operation.place.at("responses", "404").value !== undefined,
       headers: headers.length === 0 ? undefined : headers,
@@ -133,7 +136,7 @@ export function readOthers(
   served: readonly DescribedOperation[],
   faults: Faults,
 ): OtherOperation[] {
-  for (const [path, item] of root.at("paths").members) noteMethods(path, item);
+  for (const [path, item] of pathItems(root)) noteMethods(path, item);
   const pointers = new Set(served.map(({ place }) => place.pointer));
   return describedOperations(root).flatMap((operation) => {
     const { method, path, place } = operation;
@@ -151,7 +154,6 @@ function reasonFrom({ pointer }: Place, fault: ContractError | undefined): strin
 
 /** Notes the methods of a path that are never served. */
 function noteMethods(path: string, item: Place): void {
-  if (path.startsWith("x-")) return;
   for (const method of ["head", "options", "trace", "query"])
     if (item.at(method).value !== undefined)
       item.at(method).note(`${method.toUpperCase()} ${path} is not served`);
@@ -221,15 +223,20 @@ function describedOperations(
   root: Place,
   isWanted: (path: string) => boolean = () => true,
 ): DescribedOperation[] {
-  const paths = root.at("paths");
-  return Object.keys(paths.object ?? {})
-    .filter((path) => !path.startsWith("x-") && isWanted(path))
-    .flatMap((path) => {
-      const item = paths.at(path);
-      return methods
+  return pathItems(root)
+    .filter(([path]) => isWanted(path))
+    .flatMap(([path, item]) =>
+      methods
         .filter((method) => item.at(method).value !== undefined)
-        .map((method) => operationAt(item, path, method));
-    });
+        .map((method) => operationAt(item, path, method)),
+    );
+}
+
+/** The paths of a description, and what is at them. One that cannot be read is noted elsewhere. */
+function pathItems(root: Place): [path: string, item: Place][] {
+  return root
+    .at("paths")
+    .members.filter(([path, item]) => !path.startsWith("x-") && readable(() => item.target) !== undefined);
 }
 
 /** Whether a path is that of a collection, or of one of its resources. */

@@ -162,6 +162,16 @@ export class Place {
   }
 }
 
+/** What is read of a description; undefined if that cannot be served. */
+export function readable<Part>(read: () => Part): Part | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ContractError) return undefined;
+    throw error;
+  }
+}
+
 /** A member of an object or an array, or of one below it. */
 export function memberOf(value: unknown, names: readonly string[]): unknown {
   let found = value;

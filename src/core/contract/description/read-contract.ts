@@ -67,7 +67,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
       collection,
       read.map((each) => each.collection),
     ),
-    operations: readOperations(parts, root, common, collection),
+    operations: readOperations(parts, common, collection),
   }));
   const title = root.at("info", "title").value;
   return {

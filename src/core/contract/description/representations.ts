@@ -10,7 +10,7 @@ import { exampleOf } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { fieldTypeOf, valueTypes } from "./field-type.ts";
 import { readProperty } from "./fields.ts";
-import { ContractError, type Place } from "./place.ts";
+import { type Place, readable } from "./place.ts";
 import { isChangeTime, isCreationTime } from "./times.ts";
 
 /** The properties of a resource, as responses may have them. */
@@ -74,12 +74,7 @@ export function wrappingMember(
 
 /** Whether a place has the schema of an object with properties. */
 export function hasProperties(place: Place): boolean {
-  try {
-    return readObjectSchema(place).properties.size > 0;
-  } catch (error) {
-    if (error instanceof ContractError) return false;
-    throw error;
-  }
+  return readable(() => readObjectSchema(place).properties.size > 0) === true;
 }
 
 export const memberJson = (name: string, json: string) => `${JSON.stringify(name)}:${json}`;

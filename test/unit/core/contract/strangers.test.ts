@@ -468,3 +468,80 @@ test("of several POSTs the one with a path of one resource is the collection", a
   });
   expect([collection.path, collection.others]).toEqual(["/things", [{ method: "POST", path: "/search" }]]);
 });
+
+const bearer = { type: "http", scheme: "bearer" };
+const headerThings = (header: unknown) => ({
+  parameters: [header],
+  responses: { 200: jsonOf(objectOf({ id: { type: "integer" }, name: text })) },
+});
+
+test("a header field that cannot be read keeps its operation from being served, and refuses a create", async () => {
+  const header = {
+    name: "X-Tenant",
+    in: "header",
+    required: true,
+    schema: { $ref: "#/components/schemas/Tenant" },
+  };
+  const { operations, notes } = await readThings({ item: { get: headerThings(header) } });
+  expect(Object.keys(operations)).toEqual(["create"]);
+  expect(notes).toEqual([
+    "GET /things/{id} is not served, as the reference #/components/schemas/Tenant has no target: it " +
+      "responds with 501 (at /paths/~1things~1{id}/get)",
+  ]);
+  expect(await refusalOf({ post: { parameters: [header] } })).toContain(
+    "the reference #/components/schemas/Tenant has no target (at /paths/~1things/post/parameters/0/schema)",
+  );
+});
+
+/** The places of all objects in a description, as the names that lead to them. */
+function* placesIn(value: unknown, names: readonly string[] = []): Generator<readonly string[]> {
+  if (typeof value !== "object" || value === null) return;
+  if (names.length > 0) yield names;
+  for (const [name, member] of Object.entries(value)) yield* placesIn(member, [...names, name]);
+}
+
+/** A copy with another value at a place. */
+function withPart(value: unknown, [name, ...names]: readonly string[], part: unknown): unknown {
+  if (name === undefined) return part;
+  const copy = Array.isArray(value) ? [...value] : { ...(value as object) };
+  return Object.assign(copy, { [name]: withPart((copy as Record<string, unknown>)[name], names, part) });
+}
+
+test("outside the create and the whole, nothing that is dead or empty refuses the start", async () => {
+  const thing = objectOf({ id: { type: "integer" }, name: text }, ["id", "name"]);
+  const header = { name: "X-Tenant", in: "header", required: true, schema: text };
+  const get = {
+    ...headerThings(header),
+    responses: { 200: jsonOf(thing), 404: jsonOf(objectOf({ message: text })) },
+    security: [{ token: [] }],
+  };
+  const list = jsonOf(objectOf({ items: { type: "array", items: thing } }));
+  const change = { ...get, requestBody: jsonOf(thing) };
+  const id = { name: "id", in: "path", required: true, schema: { type: "integer" } };
+  const document = thingsDocument({
+    body: thing,
+    collection: { get: { ...get, responses: { 200: list } } },
+    item: { parameters: [id], get, put: change, delete: get },
+  });
+  const others = { paths: { "/others": { get, post: get } }, securitySchemes: { token: bearer } };
+  const described = {
+    ...document,
+    paths: { ...(document.paths as object), ...others.paths },
+    components: { securitySchemes: others.securitySchemes },
+  };
+  const isOptional = ([first, path, method]: readonly string[]) =>
+    (first === "paths" && path !== undefined && (path !== "/things" || method === "get")) ||
+    method === "token";
+  const places = [...placesIn(described)].filter(isOptional);
+  expect(places.length).toBeGreaterThan(100);
+  for (const place of places)
+    for (const part of [{ $ref: "#/nowhere" }, null]) {
+      const { path } = await readSingle({ text: JSON.stringify(withPart(described, place, part)) });
+      expect([place, path]).toEqual([place, "/things"]);
+    }
+});
+
+test("an operation that is not served may have no responses", async () => {
+  const collection = await readThings({ collection: { put: { responses: null } } });
+  expect(servedDocument(collection, []).paths["/things"]).toHaveProperty("put.responses.501");
+});
