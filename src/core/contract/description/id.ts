@@ -37,27 +37,23 @@ export async function readId(
   checks: Checks,
 ): Promise<Collection["id"]> {
   const objects = [body, ...returned];
-  const name = [named, "id"].find((each) => objects.some(({ properties }) => properties.has(each)));
-  const property =
-    name === undefined
-      ? undefined
-      : objects.map(({ properties }) => properties.get(name)).find((each) => each !== undefined);
-  if (property === undefined && parameter === undefined)
+  const name = [named, "id"].find((each) => objects.some(({ properties }) => properties.has(each))) ?? "id";
+  const found =
+    objects.map(({ properties }) => properties.get(name)).find((each) => each !== undefined) ??
+    (parameter && ofParameter(parameter));
+  if (found === undefined)
     throw body.place.error(`the resource of POST ${path} must have an id, in the body or in the response`);
-  const found: Property = property ?? ofParameter(parameter as Place);
-  return await readProperty(name ?? "id", found, checks).then(({ schema, check }) => {
-    const { place, isRequired: isNeeded } = found;
-    const type = idTypeOf(schema, check, place);
-    const format = idFormatOf(type, schema);
-    const isSent = name !== undefined && body.properties.has(name);
-    const isAccepted = isSent && schema.readOnly !== true;
-    const isRequired = isAccepted && isNeeded;
-    if (!isRequired && format === undefined)
-      throw place.error(
-        `the ${name} of POST ${path} must be required, or one that the server can make: any positive integer of some bits, a UUID, or a string with room for 26 characters`,
-      );
-    return { name: name ?? "id", type, schema, format, isRequired, isAccepted };
-  });
+  const { place } = found;
+  const { schema, check } = await readProperty(name, found, checks);
+  const type = idTypeOf(schema, check, place);
+  const format = idFormatOf(type, schema);
+  const isAccepted = body.properties.has(name) && schema.readOnly !== true;
+  const isRequired = isAccepted && found.isRequired;
+  if (!isRequired && format === undefined)
+    throw place.error(
+      `the ${name} of POST ${path} must be required, or one that the server can make: any positive integer of some bits, a UUID, or a string with room for 26 characters`,
+    );
+  return { name, type, schema, format, isRequired, isAccepted };
 }
 
 function ofParameter(place: Place): Property {

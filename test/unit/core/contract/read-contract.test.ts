@@ -291,6 +291,11 @@ const withId = (
     },
   };
 };
+const withCode = (schema: Json) => {
+  const { paths, ...document } = withId(undefined, []);
+  const item = { get: { parameters: [{ name: "code", in: "path", required: true, schema }] } };
+  return { ...document, paths: { ...paths, "/a/{code}": item } };
+};
 const withName = (schema: Json, schemas: Json = {}) => ({
   ...description({ name: schema }),
   components: { schemas },
@@ -332,6 +337,11 @@ test.each<[what: string, document: unknown, reason: string]>([
   [
     "an id that is optional and has a pattern of its own",
     withId({ type: "string", pattern: "^[aeiou]+$" }, []),
+    "the id of POST /a must be required, or one that the server can make",
+  ],
+  [
+    "an id that only the path has and that the server cannot make",
+    withCode({ type: "string", maxLength: 5 }),
     "the id of POST /a must be required, or one that the server can make",
   ],
   [
