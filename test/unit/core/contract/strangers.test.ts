@@ -469,7 +469,6 @@ test("of several POSTs the one with a path of one resource is the collection", a
   expect([collection.path, collection.others]).toEqual(["/things", [{ method: "POST", path: "/search" }]]);
 });
 
-const bearer = { type: "http", scheme: "bearer" };
 const headerThings = (header: unknown) => ({
   parameters: [header],
   responses: { 200: jsonOf(objectOf({ id: { type: "integer" }, name: text })) },
@@ -507,38 +506,29 @@ function withPart(value: unknown, [name, ...names]: readonly string[], part: unk
   return Object.assign(copy, { [name]: withPart((copy as Record<string, unknown>)[name], names, part) });
 }
 
-test("outside the create and the whole, nothing that is dead or empty refuses the start", async () => {
-  const thing = objectOf({ id: { type: "integer" }, name: text }, ["id", "name"]);
+test("outside the create and the whole, no dead reference refuses the start", async () => {
+  const thing = objectOf({ id: { type: "integer" }, name: text });
   const header = { name: "X-Tenant", in: "header", required: true, schema: text };
-  const get = {
-    ...headerThings(header),
-    responses: { 200: jsonOf(thing), 404: jsonOf(objectOf({ message: text })) },
-    security: [{ token: [] }],
-  };
-  const list = jsonOf(objectOf({ items: { type: "array", items: thing } }));
-  const change = { ...get, requestBody: jsonOf(thing) };
+  const get = { ...headerThings(header), security: [{ token: [] }] };
   const id = { name: "id", in: "path", required: true, schema: { type: "integer" } };
-  const document = thingsDocument({
-    body: thing,
-    collection: { get: { ...get, responses: { 200: list } } },
-    item: { parameters: [id], get, put: change, delete: get },
+  const { paths, ...document } = thingsDocument({
+    collection: { get: { responses: { 200: jsonOf({ type: "array", items: thing }) } } },
+    item: { parameters: [id], get, put: { requestBody: jsonOf(thing), responses: { 204: {} } } },
   });
-  const others = { paths: { "/others": { get, post: get } }, securitySchemes: { token: bearer } };
   const described = {
     ...document,
-    paths: { ...(document.paths as object), ...others.paths },
-    components: { securitySchemes: others.securitySchemes },
+    paths: { ...(paths as object), "/others": { post: { responses: {} } } },
+    components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
   };
   const isOptional = ([first, path, method]: readonly string[]) =>
     (first === "paths" && path !== undefined && (path !== "/things" || method === "get")) ||
     method === "token";
   const places = [...placesIn(described)].filter(isOptional);
-  expect(places.length).toBeGreaterThan(100);
-  for (const place of places)
-    for (const part of [{ $ref: "#/nowhere" }, null]) {
-      const { path } = await readSingle({ text: JSON.stringify(withPart(described, place, part)) });
-      expect([place, path]).toEqual([place, "/things"]);
-    }
+  expect(places.length).toBeGreaterThan(40);
+  for (const place of places) {
+    const text = JSON.stringify(withPart(described, place, { $ref: "#/nowhere" }));
+    expect([place, (await readSingle({ text })).path]).toEqual([place, "/things"]);
+  }
 });
 
 test("an operation that is not served may have no responses", async () => {
