@@ -10,11 +10,13 @@ test.each([
   [["-0.05", null, "0.1"], "0.05"],
   [["-1", "0.5"], "-0.5"],
   [["-0.01"], "-0.01"],
+  [["1.50", "-1.5"], "0.00"],
+  [["1e-2", "1e3"], "1000.01"],
   [["99999999999999999999999999999999999999", "0.01"], "99999999999999999999999999999999999999.01"],
 ] as const)("%j is %s", (values, expected) => {
   expect(decimalSum(values)).toBe(expected);
 });
 
 test("a value of another column is no decimal", () => {
-  expect(() => decimalSum(["1e3"])).toThrow(TypeError);
+  expect(() => decimalSum(["1,5"])).toThrow(TypeError);
 });

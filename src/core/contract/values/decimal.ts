@@ -17,9 +17,13 @@ export function decimalText(number: string, fractionDigits?: number): string | u
   const kept = fractionDigits ?? parsed.fractionDigits;
   const zeros = digits === "0" ? 0 : exponent + kept;
   if (kept > decimalDigitsMax || zeros < 0 || digits.length + zeros > decimalDigitsMax) return undefined;
-  const padded = (digits + "0".repeat(zeros)).padStart(kept + 1, "0");
-  const point = padded.length - kept;
-  return sign + (kept === 0 ? padded : `${padded.slice(0, point)}.${padded.slice(point)}`);
+  return sign + withPoint(digits + "0".repeat(zeros), kept);
+}
+
+function withPoint(digits: string, fractionDigits: number): string {
+  const padded = digits.padStart(fractionDigits + 1, "0");
+  const point = padded.length - fractionDigits;
+  return fractionDigits === 0 ? padded : `${padded.slice(0, point)}.${padded.slice(point)}`;
 }
 
 /** A number as an integer, times ten to the power of 38: exact comparisons. */
@@ -30,6 +34,14 @@ export function scaledDecimal(number: string): Scaled | undefined {
   const parsed = parseJsonNumber(number);
   if (parsed === undefined || parsed.exponent < -decimalDigitsMax) return undefined;
   return BigInt(parsed.sign + parsed.digits + "0".repeat(parsed.exponent + decimalDigitsMax));
+}
+
+/** A scaled number as a text with so many digits after the point, which are all that it has. */
+export function scaledText(scaled: Scaled, fractionDigits: number): string {
+  const digits = String(scaled / 10n ** BigInt(decimalDigitsMax - fractionDigits));
+  return digits.startsWith("-")
+    ? `-${withPoint(digits.slice(1), fractionDigits)}`
+    : withPoint(digits, fractionDigits);
 }
 
 /** The digits after the point of a multipleOf such as 0.01; undefined for another. */
