@@ -10,7 +10,7 @@ import { invalidJson, parsePlantJson, unwrapBody } from "../core/contract/plant.
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { Fault } from "../core/contract/schema/run.ts";
 import { describeFault, loggedFault } from "../core/contract/schema/schema-check.ts";
-import { Work, WorkExceeded } from "../core/contract/schema/work.ts";
+import { excessOf, Work } from "../core/contract/schema/work.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
 import { withArticle } from "../core/contract/words.ts";
 
@@ -68,9 +68,9 @@ function faultOf(
       fault = Object.keys(value).length === 0 ? undefined : check.fault(value, work);
     return fault;
   } catch (error) {
-    if (error instanceof WorkExceeded) return "its check takes too long; send fewer items or shorter texts";
-    if (error instanceof RangeError) return "it is nested too deeply";
-    throw error;
+    const excess = excessOf(error);
+    if (excess === undefined) throw error;
+    return excess;
   }
 }
 

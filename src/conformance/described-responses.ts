@@ -9,7 +9,7 @@ import { isObject, type Json } from "../core/contract/json/json-values.ts";
 import { encodePath } from "../core/contract/json/percent-encoding.ts";
 import { describeFault, type SchemaCheck } from "../core/contract/schema/schema-check.ts";
 import { SchemaReader } from "../core/contract/schema/schema-reader.ts";
-import { Work, WorkExceeded } from "../core/contract/schema/work.ts";
+import { excessOf, Work } from "../core/contract/schema/work.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Contents } from "./contents.ts";
 import { expectThat, shorten, textOf } from "./expectations.ts";
@@ -151,7 +151,7 @@ function faultOf(check: SchemaCheck, json: string): string | undefined {
   } catch (error) {
     if (error instanceof SyntaxError) return "the body must be JSON";
     // It is not known whether the value is accepted.
-    if (error instanceof WorkExceeded || error instanceof RangeError) return undefined;
+    if (excessOf(error) !== undefined) return undefined;
     throw error;
   }
 }

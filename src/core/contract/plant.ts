@@ -16,7 +16,7 @@ import type { Json } from "./json/json-values.ts";
 import { decodeUtf8, validUtf8Prefix } from "./json/utf8.ts";
 import type { PlantId } from "./plant-id.ts";
 import { describeFault, loggedFault } from "./schema/schema-check.ts";
-import { Work, WorkExceeded } from "./schema/work.ts";
+import { excessOf, Work } from "./schema/work.ts";
 import type { ColumnValue, FieldType, FieldValue } from "./values/stored-types.ts";
 import { withArticle } from "./words.ts";
 
@@ -221,10 +221,9 @@ export function parsePlantJson(
     const body = parseBody(collection, text);
     return body instanceof ApiError ? body : validate(collection, body, newId);
   } catch (error) {
-    if (error instanceof WorkExceeded)
-      return invalidPlant(collection, ["its check takes too long; send fewer items or shorter texts"]);
-    if (error instanceof RangeError) return invalidPlant(collection, ["it is nested too deeply"]);
-    throw error;
+    const excess = excessOf(error);
+    if (excess === undefined) throw error;
+    return invalidPlant(collection, [excess]);
   }
 }
 

@@ -7,6 +7,12 @@ export class WorkExceeded extends Error {
   }
 }
 
+/** Why a value that made its check throw is not accepted; undefined for an error of another kind. */
+export function excessOf(error: unknown): string | undefined {
+  if (error instanceof WorkExceeded) return "its check takes too long; send fewer items or shorter texts";
+  return error instanceof RangeError ? "it is nested too deeply" : undefined;
+}
+
 /**
  * Steps of one body: one for each keyword that is applied to a value, and more for what takes longer.
  * One takes 15 to 90 ns, and all of them took 10 to 40 ms, and 50 ms in the first second of a process.

@@ -4,7 +4,7 @@
 import { compactJson } from "../json/compact-json.ts";
 import { exactNumber, parseExactJson } from "../json/exact-json.ts";
 import { describeFault, type SchemaCheck } from "../schema/schema-check.ts";
-import { Work, WorkExceeded } from "../schema/work.ts";
+import { excessOf, Work } from "../schema/work.ts";
 import { decimalText, scaledDecimal } from "./decimal.ts";
 import { parseInt64, parseJsonInt64 } from "./int64.ts";
 
@@ -252,7 +252,7 @@ function withinLimits<Result>(check: () => Result): Result | undefined {
   try {
     return check();
   } catch (error) {
-    if (error instanceof WorkExceeded || error instanceof RangeError) return undefined;
+    if (excessOf(error) !== undefined) return undefined;
     throw error;
   }
 }
