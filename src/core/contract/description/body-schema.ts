@@ -25,9 +25,9 @@ export interface ObjectSchema {
   readonly properties: ReadonlyMap<string, Property>;
   /** Names that are required, but are no properties. */
   readonly undescribed: readonly string[];
-  /** Whether it says nothing but its properties, those that are required, and `isOpen`. */
-  readonly isPlain: boolean;
-  /** Whether other members are allowed, as far as a plain schema says. */
+  /** Whether its properties, those that are required, and `isOpen` are all that it says. */
+  readonly isEnforced: boolean;
+  /** Whether other members are allowed, where `isEnforced`. */
   readonly isOpen: boolean;
   /** Whether it names no properties at all, so that it may have any. */
   readonly isFree: boolean;
@@ -49,7 +49,7 @@ export function readObjectSchema(place: Place): ObjectSchema {
       }),
     ),
     undescribed: [...required].filter((name) => !places.has(name)),
-    isPlain: found.isPlain && (isOpen || found.parts === 1),
+    isEnforced: found.isEnforced && (isOpen || found.parts === 1),
     isOpen,
     isFree: isOpen && found.parts === 0,
   };
@@ -59,7 +59,7 @@ class Properties {
   readonly places = new Map<string, [PropertyPlace, ...PropertyPlace[]]>();
   readonly required = new Set<string>();
   isObject = false;
-  isPlain = true;
+  isEnforced = true;
   /** The parts that name properties, and those that allow no others. */
   parts = 0;
   closed = 0;
@@ -109,19 +109,19 @@ class Properties {
       for (const [name, schema] of Object.entries(properties)) {
         // No body may have it.
         if (schema === false) {
-          this.isPlain = false;
+          this.isEnforced = false;
           continue;
         }
         const found = { place: place.own("properties", name), isCertain };
         const before = this.places.get(name);
-        if (before !== undefined) this.isPlain = false;
+        if (before !== undefined) this.isEnforced = false;
         this.places.set(name, before === undefined ? [found] : [...before, found]);
       }
     }
     if (isCertain && Array.isArray(required))
       for (const name of required) if (typeof name === "string") this.required.add(name);
     if (additionalProperties === false) this.closed++;
-    this.isPlain &&= Object.entries(schema).every(([keyword, value]) => {
+    this.isEnforced &&= Object.entries(schema).every(([keyword, value]) => {
       if (keyword === "additionalProperties") return typeof value === "boolean";
       if (keyword === "type") return value === "object";
       const isPart = ["properties", "required", "allOf", "$ref"].includes(keyword);

@@ -64,10 +64,10 @@ export async function readCollection(
     describedPath: path,
     id,
     fields,
-    body: body.isPlain
+    body: body.isEnforced
       ? undefined
       : { schema: expandSchema(schema), check: await checks.of(schema, ignored) },
-    allowsOthers: body.isOpen || !body.isPlain,
+    allowsOthers: body.isOpen || !body.isEnforced,
     wrapper,
     requiresKey: !id.isRequired && requiresKey(operation),
     ignored,
