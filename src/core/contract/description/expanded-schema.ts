@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type Json } from "../json/json-values.ts";
-import { isAnnotation, mapSubschemas } from "../schema/restrictions.ts";
+import { fromVersion30, isAnnotation, mapSubschemas } from "../schema/restrictions.ts";
 import { isReference, type Place } from "./place.ts";
 
 /**
@@ -11,12 +11,19 @@ import { isReference, type Place } from "./place.ts";
  * schema that is none, or too large.
  */
 export function expandSchema(place: Place): Json {
+  // A reference alone is what it leads to.
+  if (isBareReference(place)) return expandSchema(place.target);
   return place.derive(() => {
-    const expanded = expand(place, []);
+    const expanded = expand(place, [place.pointer]);
     if (expanded === true) return {};
     if (!isObject(expanded)) throw place.error("a schema must be an object");
     return expanded;
   });
+}
+
+function isBareReference({ value, isVersion30 }: Place): boolean {
+  // OpenAPI 3.0 ignores the keywords beside a reference.
+  return isReference(value) && (isVersion30 || Object.keys(value).length === 1);
 }
 
 function expand(place: Place, open: readonly string[]): unknown {
@@ -32,8 +39,7 @@ function expand(place: Place, open: readonly string[]): unknown {
     const { target } = place;
     const isOpen = open.includes(target.pointer);
     const found = isOpen ? { $ref } : expand(target, [...open, target.pointer]);
-    // OpenAPI 3.0 ignores the keywords beside a reference.
-    if (place.isVersion30 || Object.keys(beside).length === 0) return found;
+    if (isBareReference(place)) return found;
     const own = expandMembers(place, beside, open);
     return merge({ ...own, allOf: [found, ...(Array.isArray(own.allOf) ? own.allOf : [])] });
   }
@@ -42,24 +48,9 @@ function expand(place: Place, open: readonly string[]): unknown {
 
 function expandMembers(place: Place, schema: Json, open: readonly string[]): Json {
   const expanded = mapSubschemas(schema, (_, ...names) => expand(place.own(...names), open));
-  return place.isVersion30 ? fromVersion30(expanded) : expanded;
-}
-
-/** `nullable` and the booleans of limits, as 3.1 writes them. */
-function fromVersion30({ nullable, ...schema }: Json): Json {
-  const changed: Record<string, unknown> = { ...schema };
-  for (const [exclusive, limit] of [
-    ["exclusiveMinimum", "minimum"],
-    ["exclusiveMaximum", "maximum"],
-  ] as const) {
-    if (typeof schema[exclusive] !== "boolean") continue;
-    delete changed[exclusive];
-    if (schema[exclusive] && schema[limit] !== undefined) {
-      changed[exclusive] = schema[limit];
-      delete changed[limit];
-    }
-  }
-  return nullable === true ? withNull(changed) : changed;
+  if (!place.isVersion30) return expanded;
+  const changed = fromVersion30(expanded);
+  return expanded.nullable === true ? withNull(changed) : changed;
 }
 
 /** A schema that accepts null besides. */

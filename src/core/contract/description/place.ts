@@ -129,11 +129,9 @@ export class Place {
 
   /** A value that follows from the place alone, and is derived once. */
   derive(value: () => Json): Json {
-    const { pointer } = this.target;
     const { derived } = this.#shared;
-    const key = isReference(this.value) && Object.keys(this.value).length > 1 ? this.pointer : pointer;
-    const known = derived.get(key) ?? value();
-    derived.set(key, known);
+    const known = derived.get(this.pointer) ?? value();
+    derived.set(this.pointer, known);
     return known;
   }
 

@@ -4,7 +4,7 @@ import type { Place } from "../description/place.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { isFreeFormat, numberFormat, textFormat } from "./formats.ts";
 import { PatternError, type TextPattern } from "./patterns.ts";
-import { isAnnotation } from "./restrictions.ts";
+import { fromVersion30, isAnnotation } from "./restrictions.ts";
 import { type Fault, type Finding, type Rule, type Rules, Run } from "./run.ts";
 import type { SchemaCheck } from "./schema-check.ts";
 import {
@@ -253,22 +253,6 @@ function compile(node: Node, reader: Schemas): void {
   if (place.isVersion30) node.isNullable = new Keywords(node, value, reader).flag("nullable");
   const keywords = new Keywords(node, schema, reader);
   for (const [names, add] of checks) if (names.some((name) => Object.hasOwn(schema, name))) add(keywords);
-}
-
-/** The booleans of exclusive limits, as 3.1 writes them. */
-function fromVersion30(schema: Json): Json {
-  const { nullable, ...changed } = schema as Record<string, unknown>;
-  for (const [exclusive, limit] of [
-    ["exclusiveMinimum", "minimum"],
-    ["exclusiveMaximum", "maximum"],
-  ] as const) {
-    if (typeof schema[exclusive] !== "boolean") continue;
-    delete changed[exclusive];
-    if (!schema[exclusive] || schema[limit] === undefined) continue;
-    changed[exclusive] = schema[limit];
-    delete changed[limit];
-  }
-  return changed;
 }
 
 /** An object or array. */

@@ -25,6 +25,22 @@ export function isAnnotation(keyword: string): boolean {
   return keyword.startsWith("x-") || annotationKeywords.includes(keyword);
 }
 
+/** A schema of OpenAPI 3.0 as 3.1 writes it: its exclusive limits are no booleans. `nullable` is left out. */
+export function fromVersion30(schema: Json): Json {
+  const { nullable, ...changed } = schema as Record<string, unknown>;
+  for (const [exclusive, limit] of [
+    ["exclusiveMinimum", "minimum"],
+    ["exclusiveMaximum", "maximum"],
+  ] as const) {
+    if (typeof schema[exclusive] !== "boolean") continue;
+    delete changed[exclusive];
+    if (!schema[exclusive] || schema[limit] === undefined) continue;
+    changed[exclusive] = schema[limit];
+    delete changed[limit];
+  }
+  return changed;
+}
+
 /** Keywords whose members are named by the author. */
 const maps = [
   "properties",
