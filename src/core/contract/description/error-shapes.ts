@@ -16,24 +16,49 @@ import { expandSchema } from "./expanded-schema.ts";
 import { valueTypes } from "./field-type.ts";
 import { ContractError, type Place } from "./place.ts";
 
+/** The errors that an operation describes. */
+export interface DescribedErrors {
+  /** All statuses, in capitals, such as "4XX". */
+  readonly statuses: readonly string[];
+  readonly shapes: readonly { readonly status: string; readonly shape: ErrorShape }[];
+  /** Those that cannot be filled, and why. */
+  readonly unfit: readonly { readonly place: Place; readonly reason: string }[];
+}
+
+export function readErrors({ place }: DescribedOperation): DescribedErrors {
+  const responses = place.at("responses").members;
+  const shapes: DescribedErrors["shapes"][number][] = [];
+  const unfit: DescribedErrors["unfit"][number][] = [];
+  for (const [status, response] of responses) {
+    if (!/^(?:[45]|default$)/i.test(status)) continue;
+    try {
+      const shape = readShape(response);
+      if (shape !== undefined) shapes.push({ status: status.toUpperCase(), shape });
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error;
+      unfit.push({ place: response, reason: error.problem });
+    }
+  }
+  return { statuses: responses.map(([status]) => status.toUpperCase()), shapes, unfit };
+}
+
 /** The shape of errors that no operation describes otherwise: the first one that can be filled. */
-export function commonShape(operations: readonly DescribedOperation[]): ErrorShape {
-  const shapes = operations.flatMap((operation) => shapesOf(operation).map(({ shape }) => shape));
-  return shapes[0] ?? ownErrorShape;
+export function commonShape(described: readonly DescribedErrors[]): ErrorShape {
+  return described.flatMap(({ shapes }) => shapes)[0]?.shape ?? ownErrorShape;
 }
 
 /** How the errors of an operation are written. Notes those that are not as described. */
-export function readErrorFormat(operation: DescribedOperation, common: ErrorShape): ErrorFormat {
-  const statuses = operation.place.at("responses").members.map(([status]) => status.toUpperCase());
-  const found = shapesOf(operation, (place, reason) => {
-    const names = common.members.map(([name]) => JSON.stringify(name)).join(", ");
+export function errorFormatOf(
+  { statuses, shapes: found, unfit }: DescribedErrors,
+  common: ErrorShape,
+): ErrorFormat {
+  const names = common.members.map(([name]) => JSON.stringify(name)).join(", ");
+  for (const { place, reason } of unfit)
     place.note(`errors have the members ${names}, whatever is described, as ${reason}`);
-  });
   const shapeFor = (status: string) => found.find((each) => each.status === status)?.shape;
-  const otherwise = shapeFor("4XX") ?? shapeFor("DEFAULT") ?? common;
   const shapes = found.filter(({ status }) => /^[45]\d\d$/.test(status));
   return {
-    shape: otherwise,
+    shape: shapeFor("4XX") ?? shapeFor("DEFAULT") ?? common,
     shapes: Object.fromEntries(shapes.map(({ status, shape }) => [status, shape])),
     statuses: describedStatuses(statuses),
   };
@@ -53,30 +78,6 @@ function describedStatuses(statuses: readonly string[]): ErrorFormat["statuses"]
   const isUnprocessable = statuses.includes("422") && !statuses.includes("400");
   const invalid = isUnprocessable && Object.fromEntries(invalidBody.map((code) => [code, 422]));
   return { ...conflict, ...condition, ...invalid };
-}
-
-interface FoundShape {
-  /** In capitals, such as "4XX". */
-  readonly status: string;
-  readonly shape: ErrorShape;
-}
-
-function shapesOf(
-  { place }: DescribedOperation,
-  onUnfit: (place: Place, reason: string) => void = () => undefined,
-): FoundShape[] {
-  const found: FoundShape[] = [];
-  for (const [status, response] of place.at("responses").members) {
-    if (!/^(?:[45]|default$)/i.test(status)) continue;
-    try {
-      const shape = readShape(response);
-      if (shape !== undefined) found.push({ status: status.toUpperCase(), shape });
-    } catch (error) {
-      if (!(error instanceof ContractError)) throw error;
-      onUnfit(response, error.problem);
-    }
-  }
-  return found;
 }
 
 /** The shape of a described error; undefined for one without JSON. Throws a ContractError. */

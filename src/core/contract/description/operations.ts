@@ -29,7 +29,7 @@ import {
   successOf,
   titleOf,
 } from "./described-operation.ts";
-import { readErrorFormat } from "./error-shapes.ts";
+import { type DescribedErrors, errorFormatOf, readErrors } from "./error-shapes.ts";
 import type { DescribedList } from "./list-shape.ts";
 import { ContractError, type Faults, type Place, readable } from "./place.ts";
 import { type Resource, readSuccess } from "./representations.ts";
@@ -48,6 +48,7 @@ export interface ServedPart {
   readonly operation: DescribedOperation;
   readonly part: OwnPart & Partial<Pick<EditOperation, "successes">>;
   readonly access: Access;
+  readonly errors: DescribedErrors;
   readonly headers: readonly RequiredHeader[];
   /** The parameters that are served; those of the header are in lower case. */
   readonly parameters: readonly string[];
@@ -76,6 +77,7 @@ export async function readParts(
       operation: create,
       part: { status: success.status, response: await readSuccess(success, resource) },
       access: readAccess(create.place, root),
+      errors: readErrors(create),
       headers: await requiredHeaders(create, resource),
       parameters: id.isRequired ? [] : ["idempotency-key"],
     },
@@ -88,8 +90,9 @@ export async function readParts(
       const { shape, parameters, ...part } = await readPart(name, operation, collection);
       const headers = await requiredHeaders(operation, resource);
       const access = readAccess(operation.place, root);
+      const errors = readErrors(operation);
       list = shape ?? list;
-      parts.push({ name, operation, part, access, headers, parameters: parameters ?? conditions });
+      parts.push({ name, operation, part, access, errors, headers, parameters: parameters ?? conditions });
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;
       faults.set(operation.place.pointer, error);
@@ -112,7 +115,7 @@ export function readOperations(
   common: ErrorShape,
   { describedPath, id, words }: Pick<Collection, "describedPath" | "id" | "words">,
 ): Collection["operations"] {
-  const operations = parts.map(({ name, operation, part, access, headers, parameters }) => {
+  const operations = parts.map(({ name, operation, part, access, errors, headers, parameters }) => {
     const known = [...parameters, ...headers.map((each) => each.name.toLowerCase())];
     noteOperation(operation, known, id.schema);
     const fallback = operationName(name, name === "list" ? words.many : words.one);
@@ -120,7 +123,7 @@ export function readOperations(
       operationId: nameOf(operation, fallback),
       path: encodePath(isItemOf(describedPath, operation.path) ? pathOfOne(operation.path) : operation.path),
       access,
-      errors: readErrorFormat(operation, common),
+      errors: errorFormatOf(errors, common),
       describesMissing: operation.place.at("responses", "404").value !== undefined,
       headers: headers.length === 0 ? undefined : headers,
       ...part,

@@ -58,9 +58,13 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     }
   if (read.length === 0) throw faults.values().next().value ?? noCollection(root, source.collection);
   noteDocument(root);
-  const served = read.flatMap(({ parts }) => parts.map(({ operation }) => operation));
-  const others = readOthers(root, served, faults);
-  const common = commonShape(served);
+  const served = read.flatMap(({ parts }) => parts);
+  const others = readOthers(
+    root,
+    served.map(({ operation }) => operation),
+    faults,
+  );
+  const common = commonShape(served.map(({ errors }) => errors));
   const collections = read.map(({ collection, parts }) => ({
     ...collection,
     name: nameOf(
