@@ -1,239 +1,36 @@
 // The keywords of JSON Schema 2020-12, and of OpenAPI 3.0's dialect: each becomes rules for values.
 
-import type { Place } from "../description/place.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { isFreeFormat, numberFormat, textFormat } from "./formats.ts";
-import { PatternError, type TextPattern } from "./patterns.ts";
-import { fromVersion30, isAnnotation } from "./restrictions.ts";
-import { type Fault, type Finding, type Rule, type Rules, Run } from "./run.ts";
-import type { SchemaCheck } from "./schema-check.ts";
 import {
-  compareNumbers,
-  hasLength,
-  isIntegral,
-  isMultiple,
-  type Kind,
-  kindOf,
-  kinds,
-  nestingMax,
-  scalarText,
-  TooDeep,
-  ValueSet,
-} from "./values.ts";
-import { alternativesWords, countWords, type Described, type Style, shortened, wordsFor } from "./words.ts";
+  addContains,
+  addCount,
+  addDependentRequired,
+  addItems,
+  addProperties,
+  addPropertyNames,
+  addRequired,
+  addUnevaluated,
+  addUniqueItems,
+} from "./member-keywords.ts";
+import { Keywords, type Node, type Schemas } from "./node.ts";
+import { fromVersion30, isAnnotation } from "./restrictions.ts";
+import type { Finding } from "./run.ts";
+import { compareNumbers, hasLength, isIntegral, isMultiple, kindOf, kinds, ValueSet } from "./values.ts";
+import { alternativesWords, shortened } from "./words.ts";
 import { Work } from "./work.ts";
 
-/** The other schemas of the description, and its patterns. */
-export interface Schemas {
-  /** The schema at a place. It is compiled later, as it may lead back to itself. */
-  node(place: Place): Node;
-  /** The place that the reference here names, which may have a reference of its own. */
-  referenced(place: Place): Place;
-  pattern(pattern: string): TextPattern;
-  /** The schemas that the values of the discriminator here name. */
-  discriminated(place: Place): ReadonlyMap<string, Node>;
-}
-
-/** A compiled schema. */
-export class Node implements Rules, Described, SchemaCheck {
-  readonly place: Place;
-  keywords: Json = {};
-  types: ReadonlySet<string> | undefined;
-  isNullable = false;
-  asksEvaluated = false;
-  readonly rules: Record<Kind, Rule[]> = {
-    null: [],
-    boolean: [],
-    string: [],
-    number: [],
-    array: [],
-    object: [],
-  };
-  /** Schemas that a value must fit as well. */
-  readonly parts: Node[] = [];
-  /** The schemas of an anyOf or oneOf. */
-  alternatives: readonly Node[] = [];
-  /** All schemas that are applied to the same value. */
-  readonly applied: Node[] = [];
-  /** All schemas that it leads to. */
-  readonly children: Node[] = [];
-  /** Why it cannot be used. */
-  problem: unknown;
-  isSound = false;
-  height: number | undefined;
-  readonly #words = new Map<string, string>();
-
-  constructor(place: Place) {
-    this.place = place;
-  }
-
-  get expected(): string {
-    return this.#wordsFor("field");
-  }
-
-  /** Whether it is the schema `false`. */
-  get isFalse(): boolean {
-    return this.place.value === false;
-  }
-
-  words(kind: Kind): string {
-    return this.#wordsFor("value", kind);
-  }
-
-  #wordsFor(style: Style, kind?: Kind): string {
-    const key = `${style} ${kind}`;
-    const known = this.#words.get(key) ?? wordsFor(this, style, kind);
-    this.#words.set(key, known);
-    return known;
-  }
-
-  /** Whether its types accept values of a kind. */
-  admits(kind: Kind): boolean {
-    const { types } = this;
-    const isOwn = types === undefined || types.has(kind) || (kind === "number" && types.has("integer"));
-    return isOwn && this.parts.every((part) => part.admits(kind));
-  }
-
-  /** @param ignored members of the value that are not required. */
-  fault(value: unknown, work: Work, ignored: readonly string[] = []): Fault | undefined {
-    try {
-      const found = new Run(work, ignored).apply(this, value);
-      return found && { path: found.path, expected: found.expected() };
-    } catch (error) {
-      if (!(error instanceof TooDeep)) throw error;
-      return {
-        path: [],
-        expected: `a value with at most ${nestingMax} arrays and objects within each other`,
-      };
-    }
-  }
-
-  compile(reader: Schemas): void {
-    try {
-      compile(this, reader);
-    } catch (error) {
-      // Thrown for each schema that leads here, as others of the description can be served.
-      this.problem = error;
-    }
-  }
-
-  /** Adds a rule for values of some kinds. */
-  add(on: readonly Kind[], rule: Rule): void {
-    for (const kind of on) this.rules[kind].push(rule);
-  }
-
-  /** Adds a rule whose fault is described by the words of the whole schema. */
-  limit<Value>(kind: Kind, accepts: (value: Value, work: Work) => boolean): void {
-    const rule = (value: Value, run: Run) =>
-      accepts(value, run.work) ? undefined : run.find(() => this.words(kind));
-    this.add([kind], rule as Rule);
+/** Compiles a schema, or keeps why it cannot be used. */
+export function compile(node: Node, reader: Schemas): void {
+  try {
+    addKeywords(node, reader);
+  } catch (error) {
+    // Thrown for each schema that leads here, as others of the description can be served.
+    node.problem = error;
   }
 }
 
-/** Reads the keywords of one schema. Its methods throw an OperatorError for a value of the wrong kind. */
-class Keywords {
-  readonly node: Node;
-  readonly schema: Json;
-  readonly reader: Schemas;
-
-  constructor(node: Node, schema: Json, reader: Schemas) {
-    this.node = node;
-    this.schema = schema;
-    this.reader = reader;
-  }
-
-  value(name: string): unknown {
-    return Object.hasOwn(this.schema, name) ? this.schema[name] : undefined;
-  }
-
-  wrong(name: string, expected: string): Error {
-    return this.node.place.own(name).error(`${name} must be ${expected}`);
-  }
-
-  number(name: string): unknown {
-    const value = this.value(name);
-    if (value !== undefined && kindOf(value) !== "number") throw this.wrong(name, "a number");
-    return value;
-  }
-
-  count(name: string): number | undefined {
-    const value = this.number(name);
-    if (value === undefined) return undefined;
-    if (!isIntegral(value) || compareNumbers(value, 0) < 0) throw this.wrong(name, "a whole number");
-    return Number(scalarText(value));
-  }
-
-  flag(name: string): boolean {
-    const value = this.value(name);
-    if (value !== undefined && typeof value !== "boolean") throw this.wrong(name, "true or false");
-    return value === true;
-  }
-
-  text(name: string): string | undefined {
-    const value = this.value(name);
-    if (value !== undefined && typeof value !== "string") throw this.wrong(name, "a string");
-    return value;
-  }
-
-  names(value: unknown, name: string): readonly string[] {
-    if (!Array.isArray(value) || !value.every((each) => typeof each === "string"))
-      throw this.wrong(name, "an array of strings");
-    return value;
-  }
-
-  array(name: string): readonly unknown[] | undefined {
-    const value = this.value(name);
-    if (value !== undefined && !Array.isArray(value)) throw this.wrong(name, "an array");
-    return value as readonly unknown[] | undefined;
-  }
-
-  entries(name: string): readonly [string, unknown][] {
-    const value = this.value(name);
-    if (value !== undefined && !isObject(value)) throw this.wrong(name, "an object");
-    return Object.entries(value ?? {});
-  }
-
-  schemaAt(...names: string[]): Node {
-    const node = this.reader.node(this.node.place.own(...names));
-    this.node.children.push(node);
-    return node;
-  }
-
-  /** Notes that a schema is applied to the same value. */
-  use(node: Node): Node {
-    this.node.children.push(node);
-    this.node.applied.push(node);
-    return node;
-  }
-
-  /** A schema for members of the value; undefined if the keyword is missing. */
-  below(name: string): Node | undefined {
-    return this.value(name) === undefined ? undefined : this.schemaAt(name);
-  }
-
-  /** A schema for the value itself. */
-  applied(...names: string[]): Node {
-    return this.use(this.reader.node(this.node.place.own(...names)));
-  }
-
-  appliedAll(name: string): readonly Node[] {
-    return (this.array(name) ?? []).map((_, index) => this.applied(name, String(index)));
-  }
-
-  schemas(name: string): readonly (readonly [string, Node])[] {
-    return this.entries(name).map(([each]) => [each, this.schemaAt(name, each)] as const);
-  }
-
-  pattern(pattern: string, ...names: string[]): TextPattern {
-    try {
-      return this.reader.pattern(pattern);
-    } catch (error) {
-      throw error instanceof PatternError ? this.node.place.own(...names).error(error.message) : error;
-    }
-  }
-}
-
-function compile(node: Node, reader: Schemas): void {
+function addKeywords(node: Node, reader: Schemas): void {
   const { place } = node;
   const { value } = place;
   if (value === true) return;
@@ -254,9 +51,6 @@ function compile(node: Node, reader: Schemas): void {
   const keywords = new Keywords(node, schema, reader);
   for (const [names, add] of checks) if (names.some((name) => Object.hasOwn(schema, name))) add(keywords);
 }
-
-/** An object or array. */
-type Objects = Readonly<Record<string | number, unknown>>;
 
 /** The keywords that are checked, in the order in which faults are looked for. */
 const checks: readonly (readonly [names: readonly string[], add: (keywords: Keywords) => void])[] = [
@@ -374,56 +168,6 @@ function addPattern(keywords: Keywords): void {
   keywords.node.limit("string", (value: string, work) => pattern.matches(value, work));
 }
 
-/** Adds the limits of a number of items or members. */
-function addCount(
-  keywords: Keywords,
-  kind: "array" | "object",
-  names: readonly [string, string],
-  unit: string,
-): void {
-  const [least, most] = names.map((name) => keywords.count(name));
-  const expected = `an ${kind} ${countWords(least, most, unit)}`;
-  keywords.node.add([kind], (value: object, run) => {
-    const count = Array.isArray(value) ? value.length : Object.keys(value).length;
-    run.work.spend(Array.isArray(value) ? 0 : count);
-    return count >= (least ?? 0) && count <= (most ?? count) ? undefined : run.find(() => expected);
-  });
-}
-
-function findMissing(names: readonly string[], value: object, run: Run): Finding | undefined {
-  run.work.spend(names.length);
-  const missing = names.find((name) => !Object.hasOwn(value, name));
-  return missing === undefined
-    ? undefined
-    : run.find(() => `an object with the member ${JSON.stringify(missing)}`);
-}
-
-/** A member that must not be there. */
-function findSurplus(member: string | number, run: Run): Finding {
-  if (typeof member === "number") return run.find(() => `an array ${countWords(undefined, member, "item")}`);
-  const shown = member.length > 40 ? `${member.slice(0, 40)}…` : member;
-  return run.find(() => `an object without the member ${JSON.stringify(shown)}`);
-}
-
-/** Applies a schema to a member, which `false` does not allow. */
-function findIn(schema: Node, value: Objects, member: string | number, run: Run): Finding | undefined {
-  return schema.isFalse ? findSurplus(member, run) : run.applyTo(schema, value[member], member);
-}
-
-function addRequired(keywords: Keywords): void {
-  const names = keywords.names(keywords.value("required"), "required");
-  keywords.node.add(["object"], (value: object, run) => findMissing(run.requiredOf(names), value, run));
-}
-
-function addDependentRequired(keywords: Keywords): void {
-  for (const [name, value] of keywords.entries("dependentRequired")) {
-    const names = keywords.names(value, "dependentRequired");
-    keywords.node.add(["object"], (object: object, run) =>
-      Object.hasOwn(object, name) ? findMissing(names, object, run) : undefined,
-    );
-  }
-}
-
 function addParts(keywords: Keywords): void {
   const { node, reader } = keywords;
   const parts = [...keywords.appliedAll("allOf")];
@@ -451,109 +195,11 @@ function addDiscriminator(keywords: Keywords): void {
   if (schemas.size === 0) return;
   const expected = `one of ${shortened([...schemas.keys()])}`;
   node.children.push(...schemas.values());
-  node.add(["object"], (value: Objects, run, evaluated) => {
+  node.add(["object"], (value: Json, run, evaluated) => {
     if (!Object.hasOwn(value, name)) return undefined;
     const schema = schemas.get(String(value[name]));
     if (schema === undefined) return run.find(() => expected, name);
     return schema === node ? undefined : run.applyOnce(schema, value, evaluated);
-  });
-}
-
-function addPropertyNames(keywords: Keywords): void {
-  const names = keywords.schemaAt("propertyNames");
-  keywords.node.add(["object"], (value: object, run) => {
-    for (const name of Object.keys(value)) {
-      const found = run.apply(names, name);
-      if (found !== undefined) return findSurplus(name, run);
-    }
-    return undefined;
-  });
-}
-
-function addProperties(keywords: Keywords): void {
-  const properties = new Map(keywords.schemas("properties"));
-  const patterns = keywords
-    .schemas("patternProperties")
-    .map(([name, schema]) => [keywords.pattern(name, "patternProperties", name), schema] as const);
-  const additional = keywords.below("additionalProperties");
-  keywords.node.add(["object"], (value: Objects, run, evaluated) => {
-    for (const [name, schema] of properties) {
-      run.work.spend(1);
-      if (!Object.hasOwn(value, name)) continue;
-      evaluated?.add(name);
-      const found = findIn(schema, value, name, run);
-      if (found !== undefined) return found;
-    }
-    if (patterns.length === 0 && additional === undefined) return undefined;
-    const names = Object.keys(value);
-    run.work.spend(names.length * (evaluated === undefined ? 1 : 3));
-    for (const name of names) {
-      let isKnown = properties.has(name);
-      for (const [pattern, schema] of patterns) {
-        if (!pattern.matches(name, run.work)) continue;
-        isKnown = true;
-        evaluated?.add(name);
-        const found = findIn(schema, value, name, run);
-        if (found !== undefined) return found;
-      }
-      if (isKnown || additional === undefined) continue;
-      evaluated?.add(name);
-      const found = findIn(additional, value, name, run);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  });
-}
-
-function addItems(keywords: Keywords): void {
-  const first = (keywords.array("prefixItems") ?? []).map((_, index) =>
-    keywords.schemaAt("prefixItems", String(index)),
-  );
-  if (Array.isArray(keywords.value("items")))
-    throw keywords.wrong("items", "a schema; a list of them is prefixItems");
-  const rest = keywords.below("items");
-  keywords.node.add(["array"], (value: Objects & readonly unknown[], run, evaluated) => {
-    const count = rest === undefined ? Math.min(first.length, value.length) : value.length;
-    for (let index = 0; index < count; index++) {
-      const schema = first[index] ?? (rest as Node);
-      evaluated?.add(index);
-      const found = findIn(schema, value, index, run);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  });
-}
-
-function addContains(keywords: Keywords): void {
-  const schema = keywords.below("contains");
-  const least = keywords.count("minContains") ?? 1;
-  const most = keywords.count("maxContains");
-  if (schema === undefined) return;
-  const range = least === 0 && most === undefined ? "" : countWords(least, most, "item").replace(/^of /, "");
-  keywords.node.add(["array"], (value: readonly unknown[], run, evaluated) => {
-    let count = 0;
-    for (let index = 0; index < value.length; index++) {
-      if (run.applyTo(schema, value[index], index) !== undefined) continue;
-      evaluated?.add(index);
-      count++;
-    }
-    if (count >= least && count <= (most ?? count)) return undefined;
-    return run.find(() => `an array with ${range} that its "contains" accepts`);
-  });
-}
-
-function addUniqueItems(keywords: Keywords): void {
-  if (!keywords.flag("uniqueItems")) return;
-  keywords.node.add(["array"], (value: readonly unknown[], run) => {
-    const seen = new ValueSet();
-    for (let index = 0; index < value.length; index++) {
-      // A map grows in some 200 ns.
-      run.work.spend(2);
-      const before = seen.add(value[index], index, run.work);
-      if (before !== undefined)
-        return run.find(() => `an array without equal items, such as those at ${before} and ${index}`);
-    }
-    return undefined;
   });
 }
 
@@ -603,21 +249,5 @@ function addIf(keywords: Keywords): void {
   keywords.node.add(kinds, (value: unknown, run, evaluated) => {
     const schema = run.try(condition, value, evaluated) === undefined ? positive : negative;
     return schema === undefined ? undefined : run.apply(schema, value, evaluated);
-  });
-}
-
-function addUnevaluated(keywords: Keywords, kind: "array" | "object", name: string): void {
-  const { node } = keywords;
-  const schema = keywords.schemaAt(name);
-  node.asksEvaluated = true;
-  node.add([kind], (value: Objects, run, evaluated) => {
-    for (const member of Array.isArray(value) ? value.keys() : Object.keys(value)) {
-      run.work.spend(1);
-      if (evaluated?.has(member)) continue;
-      evaluated?.add(member);
-      const found = findIn(schema, value, member, run);
-      if (found !== undefined) return found;
-    }
-    return undefined;
   });
 }

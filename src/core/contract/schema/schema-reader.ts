@@ -6,7 +6,8 @@ import { mappedSchemas } from "../description/discriminator.ts";
 import type { Place } from "../description/place.ts";
 import { referencedMembers } from "../json/json-pointer.ts";
 import { isObject, type Json } from "../json/json-values.ts";
-import { Node, type Schemas } from "./keywords.ts";
+import { compile } from "./keywords.ts";
+import { Node, type Schemas } from "./node.ts";
 import { compilePattern, loadPatterns, type TextPattern } from "./patterns.ts";
 import { isAnnotation } from "./restrictions.ts";
 import type { SchemaCheck } from "./schema-check.ts";
@@ -26,7 +27,7 @@ export class SchemaReader implements Schemas {
     const node = this.node(place);
     while (this.#pending.length > 0) {
       if (hasPattern(this.#pending[0]?.place.value)) await loadPatterns();
-      this.#pending.shift()?.compile(this);
+      compile(this.#pending.shift() as Node, this);
     }
     verify(node);
     if (ignored.length === 0) return node;
