@@ -47,7 +47,7 @@ export interface ServedOperation {
   /** The status of its success. */
   readonly status: number;
   readonly access: Access;
-  /** What a resource is in its success; undefined if that has no body. */
+  /** The resource as its success has it; undefined if that has no body. */
   readonly response: Representation | undefined;
   readonly errors: ErrorFormat;
   /** Whether it describes a 404 of a resource that is not there. */
@@ -93,7 +93,7 @@ export interface DeleteOperation extends ServedOperation {
 export interface EditOperation extends ServedOperation {
   readonly body: EditBody;
   /**
-   * What a success has, by its status: 200 or 204, and 201 if a replacement may create.
+   * The resource as each success has it, by its status: 200 or 204, and 201 if a replacement may create.
    */
   readonly successes: Readonly<Record<number, Representation | undefined>>;
 }
@@ -367,7 +367,7 @@ export const ownListShape: ListShape = {
   refused: [],
 };
 
-/** What a resource is in a response that is not described: everything that may be shown. */
+/** The resource in a response that is not described: everything that may be shown. */
 export function wholeOf({ fields }: Pick<Collection, "fields">): Representation {
   return {
     hasId: true,

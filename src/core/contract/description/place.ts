@@ -160,7 +160,7 @@ export class Place {
   }
 }
 
-/** What is read of a description; undefined if that cannot be served. */
+/** Reads a part of a description; undefined if that cannot be served. */
 export function readable<Part>(read: () => Part): Part | undefined {
   try {
     return read();
