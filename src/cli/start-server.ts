@@ -71,7 +71,7 @@ function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
 }
 
 /**
- * The server options that come from settings, except the public address. Rejects with an
+ * The server options that come from settings, except the addresses to listen on. Rejects with an
  * OperatorError if an operation of --extend is served already.
  */
 export async function serverOptions(
@@ -88,6 +88,7 @@ export async function serverOptions(
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath,
+    publicUrl: config.publicUrl,
     operations,
     wrapHandler: documentation({ ...config, contract, basePath, operations, hasPage: config.docs === "on" }),
     cors: config.cors,

@@ -50,8 +50,6 @@ interface OperationOptions<Declared extends Parameters, Body>
     readonly caller: Caller;
     readonly parameters: ParameterValues<Declared>;
     readonly body: Body;
-    /** The path of the request. */
-    readonly path: string;
     /** The address that the client has sent it to. */
     readonly url: string;
     readonly headers: Headers;
@@ -127,8 +125,7 @@ async function respond<Declared extends Parameters, Body>(
     caller,
     parameters,
     body: parsed as Body,
-    path: exchange.path,
-    url: request.url,
+    url: exchange.url,
     headers: request.headers,
     contract,
     store,

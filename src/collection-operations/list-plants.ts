@@ -54,8 +54,8 @@ export function listOperation(collection: Collection): Operation {
         returns: "list",
       },
     },
-    async handle({ parameters, path, url, store: { read } }) {
-      const { origin, searchParams: sent } = new URL(url);
+    async handle({ parameters, url, store: { read } }) {
+      const { origin, pathname, searchParams: sent } = new URL(url);
       const refused = shape.refused.find((name) => sent.has(name));
       if (refused !== undefined)
         return new ApiError(
@@ -91,7 +91,7 @@ export function listOperation(collection: Collection): Operation {
         const query = new URLSearchParams({ [shape.limit.name]: String(limit) });
         if (at !== undefined) query.set(shape.pagingName, String(at));
         for (const { name } of shape.filters) if (sent.has(name)) query.set(name, sent.get(name) as string);
-        return `${path}?${query}`;
+        return `${pathname}?${query}`;
       };
       return {
         status: 200,

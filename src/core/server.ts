@@ -46,6 +46,8 @@ export interface ServerOptions {
   readonly admin?: ListenerAddress | undefined;
   /** The path before those of the collections, such as "/v1"; that of the contract by default. */
   readonly basePath?: string;
+  /** The base URL that clients use, where a proxy changes it, such as https://api.example/garden/v1. */
+  readonly publicUrl?: string | undefined;
   /** The web origins whose pages may use the service; "*" by default. */
   readonly cors?: AllowedOrigins;
   readonly limits?: Partial<ServerLimits>;
@@ -188,10 +190,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const single =
     hasOthers || collections.some(readsRetries) ? resources.use(await store.openSql()) : undefined;
   const randomPart = randomProcess();
+  const { publicUrl } = options;
+  const publicPath = publicUrl === undefined ? basePath : new URL(publicUrl).pathname.replace(/\/$/, "");
   const targetOf = (collection: Collection): CreateTarget => ({
     collection,
     newId: idMaker(collection.id.format ?? "int64", wallNow, randomPart),
-    itemPath: itemPathOf(collection, basePath, offered),
+    itemPath: itemPathOf(collection, publicPath, offered),
     readStored:
       single && readsRetries(collection) ? (id) => readStored(collection, single, id) : undefined,
   });
@@ -207,6 +211,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     groupCommit,
     storeOf: single && hasOthers ? await openOperationStore(store, single, resources) : undefined,
     basePath,
+    publicUrl,
     makeRequestId,
     now,
     emit,

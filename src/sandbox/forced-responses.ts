@@ -58,6 +58,7 @@ export class ForcedResponses {
     this.#rateLimit = rateLimit;
     this.#shared = {
       contract,
+      addressOf: (url) => url,
       makeRequestId: requestIdMaker(),
       tickBudget: new TickBudget(),
       now,

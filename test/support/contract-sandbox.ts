@@ -53,12 +53,12 @@ export async function sandboxOf(path: string, args: readonly string[] = []) {
 }
 
 /** Starts a sandbox with a description of things. */
-export async function sandboxOfThings(described: DescribedThings) {
+export async function sandboxOfThings(described: DescribedThings, args: readonly string[] = []) {
   await using resources = new AsyncDisposableStack();
   const folder = resources.use(new TemporaryFolder());
   const path = folder.file("things.json");
   await Bun.write(path, toExactJson(thingsDocument(described)));
-  const sandbox = resources.use(await sandboxOf(path));
+  const sandbox = resources.use(await sandboxOf(path, args));
   const held = resources.move();
   return { ...sandbox, [Symbol.asyncDispose]: () => held.disposeAsync() };
 }

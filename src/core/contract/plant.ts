@@ -88,7 +88,7 @@ function timeText(milliseconds: bigint | number | undefined): string | undefined
 
 /** The URL of a resource below that of its collection, or of a page of that. */
 export function itemUrl({ path, itemPath }: Collection, collectionUrl: string, id: PlantId): string {
-  const { origin, pathname } = new URL(collectionUrl, "http://localhost");
+  const { origin, pathname } = new URL(collectionUrl);
   const below = itemPath.slice(path.replace(/\/$/, "").length);
   return origin + pathname.replace(/\/$/, "") + below.replace("{id}", encodeURIComponent(String(id)));
 }

@@ -55,6 +55,8 @@ export interface CreateTarget {
 /** Dependencies that all exchanges of a listener share. */
 export interface ExchangeDependencies {
   readonly contract: Contract;
+  /** Returns the address that a client has sent a request to, by the one that the server got. */
+  readonly addressOf: (url: string) => string;
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;
   readonly tickBudget: TickBudget;
@@ -126,9 +128,9 @@ export class Exchange implements PendingCreate, BodyOwner {
     return this.caller?.creator ?? null;
   }
 
-  /** The path of the request, without its query. */
-  get path(): string {
-    return this.#route.path;
+  /** The address that the client has sent the request to. */
+  get url(): string {
+    return this.#shared.addressOf(this.request.url);
   }
 
   /** Responds to a create, once it has its outcome. */
@@ -209,7 +211,7 @@ export class Exchange implements PendingCreate, BodyOwner {
     const { collection, itemPath } = this.target;
     const { create, replace, change } = collection.operations;
     this.#complete(create.status, outcome, undefined);
-    const response = plantResponse(collection, this.plant, this.requestId, createdAt, this.request);
+    const response = plantResponse(collection, this.plant, this.requestId, createdAt, this);
     if ((replace ?? change) !== undefined && createdAt !== undefined)
       response.headers.set("ETag", entityTag(collection, this.plant, createdAt));
     if (itemPath !== undefined)

@@ -1,14 +1,19 @@
 // The handler of the public listener: passes a request to its operation, and rejects all others.
 
+import { normalizePercent } from "../contract/json/percent-encoding.ts";
 import { Exchange, type ExchangeDependencies } from "./exchange.ts";
 import { type Operation, type OperationServices, rejectAuthenticated } from "./operation.ts";
 import { type Route, routerOf } from "./router.ts";
 import { TickBudget } from "./tick-budget.ts";
 
-export interface HandlerDependencies extends OperationServices, Omit<ExchangeDependencies, "tickBudget"> {
+export interface HandlerDependencies
+  extends OperationServices,
+    Omit<ExchangeDependencies, "tickBudget" | "addressOf"> {
   readonly operations: readonly Operation[];
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
+  /** The base URL that clients use, where a proxy changes it, without a slash at its end. */
+  readonly publicUrl?: string | undefined;
 }
 
 /** Responds to a request. Never rejects. */
@@ -38,7 +43,11 @@ export const inProcess: RequestContext = {
 export function createHandler(dependencies: HandlerDependencies): Handler {
   const findRoute = routerOf(dependencies.operations, dependencies.basePath, dependencies.contract);
   const tickBudget = new TickBudget();
-  const shared: ExchangeDependencies = { ...dependencies, tickBudget };
+  const shared: ExchangeDependencies = {
+    ...dependencies,
+    addressOf: publicAddresses(dependencies),
+    tickBudget,
+  };
 
   return (request, context) =>
     new Promise((resolve) => {
@@ -71,4 +80,15 @@ export function pathOf(url: string): string {
   if (start === -1) return "/";
   const end = url.indexOf("?", start);
   return end === -1 ? url.slice(start) : url.slice(start, end);
+}
+
+/** Returns the address that a client has sent a request to, by the one that the server got. */
+function publicAddresses({ basePath, publicUrl }: HandlerDependencies): (url: string) => string {
+  // A request without Host (HTTP/1.0) names no origin.
+  if (publicUrl === undefined) return (url) => (url.startsWith("/") ? inProcess.origin + url : url);
+  const { length } = normalizePercent(basePath);
+  return (url) => {
+    const { pathname, search } = new URL(url, publicUrl);
+    return publicUrl + normalizePercent(pathname).slice(length) + search;
+  };
 }

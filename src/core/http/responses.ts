@@ -18,14 +18,14 @@ const emptyHeaders = new Headers();
  * without explicit freshness (RFC 9110, section 9.3.3).
  *
  * @param createdAt milliseconds since the epoch, where the contract has a property for it.
- * @param request the request, whose URL that of the plant follows from.
+ * @param request has the address that the client has sent it to.
  */
 export function plantResponse(
   collection: Collection,
   plant: Plant,
   requestId: string,
   createdAt: bigint | number | undefined,
-  request: Request,
+  request: Pick<Request, "url">,
 ): Response {
   const { status, response } = collection.operations.create;
   if (response === undefined) {

@@ -11,6 +11,7 @@ import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { type Answer, plantJson, post, send, sendTo, type Target } from "../../support/http.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
+import { exchangeRaw } from "../../support/raw-connection.ts";
 import { openedStore } from "../../support/stored-plants.ts";
 import { differences } from "../core/http/described-responses.ts";
 
@@ -77,6 +78,9 @@ for (const engine of engines) {
         `</plants?limit=1&after=${-idMax - 1n}>; rel="next"`,
       );
       expect(await request("HEAD", "/plants?limit=1")).toMatchObject({ status: 200, text: "" });
+      // HTTP/1.0, where a proxy checks a server, needs no Host.
+      const head = `GET /plants?limit=1 HTTP/1.0\r\nAuthorization: Bearer ${target.token}`;
+      expect(await exchangeRaw(target.url, `${head}\r\nConnection: close\r\n\r\n`)).toContain("200 OK");
     });
 
     test("a plant that is created during a list pushes none off its page", async () => {
