@@ -16,7 +16,9 @@ export function statsCommand(): Command {
   return withSettings(command, ["json", "database"], ({ json, database }) =>
     withStore(database, "existing", async (store) => {
       const stats = await readStats(store);
-      await printLines(json ? [JSON.stringify(stats)] : formatStats(stats, onlyCollection(store.contract).words.many));
+      await printLines(
+        json ? [JSON.stringify(stats)] : formatStats(stats, onlyCollection(store.contract).words.many),
+      );
     }),
   );
 }

@@ -10,13 +10,11 @@ import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
 import type { Collection } from "./contract/contract.ts";
 import { internalError } from "./contract/errors.ts";
-import { toValues } from "./contract/plant.ts";
-import type { PlantId } from "./contract/plant-id.ts";
 import { BodyReader } from "./http/body-reader.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type AllowedOrigins, withCors } from "./http/cors.ts";
 import { createOperation, itemPathOf } from "./http/create-plant.ts";
-import type { CreateTarget, StoredPlant } from "./http/exchange.ts";
+import type { CreateTarget } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { type Certificate, startPublicListener, stopListener } from "./http/listener.ts";
 import { idMaker } from "./http/new-ids.ts";
@@ -28,9 +26,8 @@ import { unservedOperations } from "./http/unserved-operations.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, ServerEvents } from "./observability/server-event.ts";
 import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
-import type { PlantRow } from "./store/group-read.ts";
 import { openOperationStore } from "./store/operation-store.ts";
-import type { SqlConnection } from "./store/sql-connection.ts";
+import { readChanged, readStored } from "./store/recorded-plant.ts";
 
 export interface ServerOptions {
   /** An open store. The caller closes it, after `stop`. */
@@ -188,7 +185,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const hasOthers = offered.length > collections.length;
   // Reads of single plants must not wait for lists.
   const single =
-    hasOthers || collections.some(readsRetries) ? resources.use(await store.openSql()) : undefined;
+    hasOthers || collections.some((each) => readsRetries(each) || takesKeys(each))
+      ? resources.use(await store.openSql())
+      : undefined;
   const randomPart = randomProcess();
   const { publicUrl } = options;
   const publicPath = publicUrl === undefined ? basePath : new URL(publicUrl).pathname.replace(/\/$/, "");
@@ -196,8 +195,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     collection,
     newId: idMaker(collection.id.format ?? "int64", wallNow, randomPart),
     itemPath: itemPathOf(collection, publicPath, offered),
-    readStored:
-      single && readsRetries(collection) ? (id) => readStored(collection, single, id) : undefined,
+    readStored: single && readsRetries(collection) ? (id) => readStored(single, collection, id) : undefined,
+    readChanged:
+      single && takesKeys(collection) ? (plant) => readChanged(single, collection, plant) : undefined,
   });
   const rateLimit = options.rateLimit && new RateLimit(options.rateLimit, now);
   const service = createHandler({
@@ -304,12 +304,9 @@ function readsRetries({ id, operations: { create, replace, change } }: Collectio
   return returnsTime || (!id.isRequired && (replace ?? change) !== undefined);
 }
 
-/** Reads a plant that was stored before. Rejects if it was deleted meanwhile. */
-async function readStored(collection: Collection, sql: SqlConnection, id: PlantId): Promise<StoredPlant> {
-  const columns = ["created_at", ...collection.fields.map(({ column }) => column)].join(", ");
-  const [row] = await sql.query<PlantRow>(`SELECT ${columns} FROM "${collection.table}" WHERE id = $1`, [id]);
-  if (row === undefined) throw new Error(`There is no plant ${id}`);
-  return { values: toValues(collection, row), createdAt: row.created_at };
+/** Whether a create may come without an id, and with an Idempotency-Key. */
+function takesKeys({ id }: Collection): boolean {
+  return !id.isRequired;
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

@@ -7,7 +7,6 @@ import {
   type Plant,
   valuesEqual,
 } from "../core/contract/contract.ts";
-import { parsePlantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { int64Max } from "../core/contract/values/int64.ts";
 import {
@@ -17,6 +16,7 @@ import {
   type PlantEdit,
   type RunPart,
 } from "../core/store/plant-edit.ts";
+import { parseRecorded } from "../core/store/recorded-plant.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { findPlants } from "./stored-plants.ts";
 
@@ -202,19 +202,15 @@ function toEntry(contract: Contract, row: EditRow): HistoryEntry {
     id: collection.id.type.fromColumn(row.plant_id),
     editedAt: Number(row.edited_at),
     editor: JSON.parse(row.editor) as Editor,
-    before: parseRecorded(collection, row.before),
-    after: parseRecorded(collection, row.after),
+    before: toPlant(collection, row.before),
+    after: toPlant(collection, row.after),
     creation: { createdAt: row.created_at, creator: row.creator },
   };
 }
 
-/**
- * A plant of an earlier contract may have fields that are gone, and not have those that came since.
- */
-function parseRecorded(collection: Collection, json: string | null): Plant | undefined {
+function toPlant(collection: Collection, json: string | null): Plant | undefined {
   if (json === null) return undefined;
-  const fields = collection.fields.map((field) => ({ ...field, isRequired: false }));
-  const plant = parsePlantJson({ ...collection, fields, allowsOthers: true }, json);
+  const plant = parseRecorded(collection, json);
   if ("code" in plant) throw new Error(`the history has a plant that is none: ${plant.message}`);
   return plant;
 }

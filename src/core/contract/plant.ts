@@ -157,7 +157,7 @@ export function conflictError({ words, id: { type } }: Collection, plant: Plant,
   if (hasKey)
     return new ApiError(
       "conflict",
-      `This Idempotency-Key has created the ${words.one} ${id}, which is not what this body has: it has been changed since, or the key was sent with another body. Nothing was stored; compare the two, as a new key would create a second ${words.one}.`,
+      `This Idempotency-Key has created the ${words.one} ${id} from another body. Nothing was stored; send a new key for another ${words.one}.`,
     );
   return new ApiError(
     "conflict",

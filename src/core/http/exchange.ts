@@ -2,13 +2,15 @@
 // body, the queue and the commit settle this same object, and the first of them wins.
 
 import type { Caller } from "../auth/caller.ts";
-import type { Collection, Contract, Plant, Values } from "../contract/contract.ts";
+import type { Collection, Contract, Plant } from "../contract/contract.ts";
 import { type ErrorFormat, formOf } from "../contract/error-format.ts";
 import { type ApiError, internalError, unavailable } from "../contract/errors.ts";
+import type { ResponseDetails } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { hasLongBody } from "../long-body.ts";
 import type { Clock, Emit, RequestRecord, Result } from "../observability/server-event.ts";
 import type { CreateOutcome, PendingCreate } from "../store/group-commit.ts";
+import type { StoredPlant } from "../store/recorded-plant.ts";
 import { type BodyOwner, noSlot } from "./body-reader.ts";
 import { errorOfOutcome, type IdSource, unreadable } from "./create-errors.ts";
 import { entityTag } from "./entity-tag.ts";
@@ -30,10 +32,7 @@ export interface RequestRoute {
     | undefined;
 }
 
-export interface StoredPlant {
-  readonly values: Values;
-  readonly createdAt: bigint;
-}
+type Times = Pick<ResponseDetails, "createdAt" | "changedAt">;
 
 /** What creates of a collection need besides it. */
 export interface CreateTarget {
@@ -50,6 +49,11 @@ export interface CreateTarget {
    * a retry says nothing of it.
    */
   readonly readStored: ((id: PlantId) => Promise<StoredPlant>) | undefined;
+  /**
+   * Reads a plant that was created as it is given, and changed since; undefined if it was created
+   * otherwise. Rejects if it cannot. Undefined where the store chooses no ids.
+   */
+  readonly readChanged?: ((plant: Plant) => Promise<StoredPlant | undefined>) | undefined;
 }
 
 /** Dependencies that all exchanges of a listener share. */
@@ -137,7 +141,8 @@ export class Exchange implements PendingCreate, BodyOwner {
   settle(outcome: CreateOutcome, createdAt?: number): void {
     if (outcome === "created" || outcome === "unchanged") this.#accept(outcome, createdAt);
     else if (outcome === "conflict" && this.onTakenId !== undefined) this.onTakenId();
-    else this.reject(errorOfOutcome(outcome, this.collection, this.plant, this.idSource));
+    else if (outcome === "conflict" && this.idSource === "key") void this.#settleRetry();
+    else this.#rejectOutcome(outcome);
   }
 
   /** Responds to an operation other than a create. */
@@ -194,26 +199,48 @@ export class Exchange implements PendingCreate, BodyOwner {
     const { readStored } = this.target;
     // A plant is unchanged under an id that the server chose if the engine lost a connection, and
     // committed the batch, with the same time, twice.
-    if (outcome === "created" || this.idSource === "server") this.#sendPlant(outcome, createdAt);
-    else if (readStored === undefined) this.#sendPlant(outcome, undefined);
+    if (outcome === "created" || this.idSource === "server") this.#sendPlant(outcome, { createdAt });
+    else if (readStored === undefined) this.#sendPlant(outcome, {});
     else
       readStored(this.plant.id).then(
-        (stored) => {
-          this.plant = { id: this.plant.id, values: stored.values };
-          this.#sendPlant(outcome, stored.createdAt);
-        },
+        (stored) => this.#sendStored(stored),
         () => this.#sendError(unreadable(this.collection, this.plant)),
       );
   }
 
-  /** @param createdAt undefined for a plant that may be stored in other words, such as 19.9 for 19.90. */
-  #sendPlant(outcome: "created" | "unchanged", createdAt: bigint | number | undefined): void {
+  #sendStored(stored: StoredPlant): void {
+    this.plant = stored.plant;
+    this.#sendPlant("unchanged", stored);
+  }
+
+  /**
+   * Responds to a create whose Idempotency-Key has created what is now another plant. If that was
+   * first what this body has, the request was sent again, and has the plant as it is now.
+   */
+  async #settleRetry(): Promise<void> {
+    try {
+      const stored = await this.target.readChanged?.(this.plant);
+      if (stored === undefined) return this.#rejectOutcome("conflict");
+      if (this.#isSettled) return;
+      this.#isSettled = true;
+      this.#sendStored(stored);
+    } catch {
+      this.reject(unreadable(this.collection, this.plant));
+    }
+  }
+
+  #rejectOutcome(outcome: Exclude<CreateOutcome, "created" | "unchanged">): void {
+    this.reject(errorOfOutcome(outcome, this.collection, this.plant, this.idSource));
+  }
+
+  /** @param times none for a plant that may be stored in other words, such as 19.9 for 19.90. */
+  #sendPlant(outcome: "created" | "unchanged", times: Times): void {
     const { collection, itemPath } = this.target;
     const { create, replace, change } = collection.operations;
     this.#complete(create.status, outcome, undefined);
-    const response = plantResponse(collection, this.plant, this.requestId, createdAt, this);
-    if ((replace ?? change) !== undefined && createdAt !== undefined)
-      response.headers.set("ETag", entityTag(collection, this.plant, createdAt));
+    const response = plantResponse(collection, this.plant, this.requestId, times, this);
+    if ((replace ?? change) !== undefined && times.createdAt !== undefined)
+      response.headers.set("ETag", entityTag(collection, this.plant, times.createdAt));
     if (itemPath !== undefined)
       response.headers.set("Location", itemPath.join(encodeURIComponent(String(this.plant.id))));
     this.#send(response);

@@ -3,7 +3,7 @@
 import type { Collection, Plant } from "../contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat, formOf } from "../contract/error-format.ts";
 import type { ApiError, ErrorCode } from "../contract/errors.ts";
-import { itemUrl, responseJson } from "../contract/plant.ts";
+import { itemUrl, type ResponseDetails, responseJson } from "../contract/plant.ts";
 
 /** Every Response copies these fields, which takes less time than to make them anew. */
 const plantHeaders = new Headers({ "Content-Type": "application/json" });
@@ -17,14 +17,14 @@ const emptyHeaders = new Headers();
  * The contract's success with the plant. No other field is needed: a response to POST is not cached
  * without explicit freshness (RFC 9110, section 9.3.3).
  *
- * @param createdAt milliseconds since the epoch, where the contract has a property for it.
+ * @param times milliseconds since the epoch, where the contract has properties for them.
  * @param request has the address that the client has sent it to.
  */
 export function plantResponse(
   collection: Collection,
   plant: Plant,
   requestId: string,
-  createdAt: bigint | number | undefined,
+  times: Pick<ResponseDetails, "createdAt" | "changedAt">,
   request: Pick<Request, "url">,
 ): Response {
   const { status, response } = collection.operations.create;
@@ -35,7 +35,7 @@ export function plantResponse(
   plantHeaders.set("X-Request-Id", requestId);
   const url = response.urlName === undefined ? "" : itemUrl(collection, request.url, plant.id);
   const init = plantResponseInits[status] ?? { status, headers: plantHeaders };
-  return new Response(responseJson(collection, response, plant, { createdAt, url }), init);
+  return new Response(responseJson(collection, response, plant, { ...times, url }), init);
 }
 
 /**

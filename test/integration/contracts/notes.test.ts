@@ -51,6 +51,27 @@ for (const engine of engines)
       expect((await notes.request("DELETE", at)).status).toBe(404);
     });
 
+    test("are created once by a key, and sent again are as they are now", async () => {
+      const body = '{"note":{"text":"d"}}';
+      const send = (sent = body) => notes.request("POST", "/notes/", sent, { "Idempotency-Key": "k" });
+      const { note: created } = (await send()).json as { readonly note: Note };
+      const at = `/notes/${created.id}/`;
+      const change = async (text: string) => {
+        while (Date.now() <= Date.parse(created.created_at)) await Bun.sleep(1);
+        return await notes.request("PUT", at, JSON.stringify({ note: { text } }));
+      };
+      for (const text of ["e", "f", "d"]) {
+        const changed = await change(text);
+        const retried = await send();
+        expect([retried.status, retried.json]).toEqual([201, changed.json]);
+        expect(retried.headers.get("location")).toBe(at);
+        if (text !== "d") expect(retried.headers.get("etag")).toBe(changed.headers.get("etag"));
+      }
+      await change("e");
+      expect((await send('{"note":{"text":"f"}}')).text).toContain("from another body");
+      expect((await notes.request("GET", at)).json).toMatchObject({ note: { text: "e" } });
+    });
+
     test("are listed on pages, and by a field", async () => {
       for (let index = 0; index < 3; index++) await create({ text: "filtered", done: true });
       const first = (await notes.request("GET", "/notes/?done=true&page_size=2")).json as Record<

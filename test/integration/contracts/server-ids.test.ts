@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
+import { parseExactJson } from "../../../src/core/contract/json/exact-json.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { idMaker } from "../../../src/core/http/new-ids.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
@@ -56,12 +57,22 @@ for (const engine of engines)
         status: 400,
         json: {
           error: 40009,
-          message: `This Idempotency-Key has created the visit ${id}, which is not what this body has: it has been changed since, or the key was sent with another body. Nothing was stored; compare the two, as a new key would create a second visit.`,
+          message: `This Idempotency-Key has created the visit ${id} from another body. Nothing was stored; send a new key for another visit.`,
         },
       });
       expect((await book(body, "another")).text).not.toBe(first?.text ?? "");
       for (const key of ["", "é", "x".repeat(256)])
         expect((await book(body, key)).json).toMatchObject({ error: 40004 });
+    });
+
+    test("are the same for a key, also after an operator has changed them", async () => {
+      const body = '{"guest":"Mary","seats":1}';
+      const { visitId } = parseExactJson((await book(body, "m")).text) as { readonly visitId: bigint };
+      await command("update", String(visitId), "--seats", "3");
+      const { status, text } = await book(body, "m");
+      expect([status, text]).toEqual([201, `{"visitId":${visitId},"guest":"Mary","seats":3}`]);
+      expect((await book('{"guest":"Mary","seats":3}', "m")).status).toBe(201);
+      expect((await book('{"guest":"Mary","seats":2}', "m")).json).toMatchObject({ error: 40009 });
     });
 
     test("are the same on every server, and for a token that is rotated", async () => {
