@@ -6,9 +6,10 @@ import { parseExactJson } from "../../../src/core/contract/json/exact-json.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { idMaker } from "../../../src/core/http/new-ids.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
-import { contractFile } from "../../support/contract-sandbox.ts";
+import { contractFile, sandboxOfThings, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";
+import { jsonOf, objectOf } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -98,6 +99,21 @@ for (const engine of engines)
       }
     });
   });
+
+test("a retry after a change is known also where no body may have the id", async () => {
+  const name = { type: "string" };
+  // Its number of members makes the body's own schema count.
+  const body = { ...objectOf({ name }, ["name"]), additionalProperties: false, minProperties: 1 };
+  const response = objectOf({ id: { type: "integer" }, name });
+  const item = { patch: { requestBody: jsonOf(objectOf({ name })), responses: { 200: jsonOf(response) } } };
+  await using things = await sandboxOfThings({ body, response, item });
+  const headers = { ...tokenHeaders(things.token), "Idempotency-Key": "k" };
+  const create = () => things.request("POST", "/things", '{"name":"a"}', headers);
+  const id = /\d+/.exec((await create()).text)?.[0];
+  const changed = await things.request("PATCH", `/things/${id}`, '{"name":"b"}');
+  expect(changed.status).toBe(200);
+  expect(await create()).toMatchObject({ status: 200, text: changed.text });
+});
 
 test("a taken id is never shown: the create gets another one", async () => {
   using folder = new TemporaryFolder();
