@@ -13,7 +13,8 @@ import { readOne } from "./read-one.ts";
 
 export const entityTagHeader = {
   description: "Changes with the content (RFC 9110, section 8.8.3).",
-  schema: { type: "string", examples: ['"q1mTfOCe0yT8k9Jv2bXbVA"'] },
+  schema: { type: "string" },
+  example: '"q1mTfOCe0yT8k9Jv2bXbVA"',
 };
 
 export function getOperation(collection: Collection): Operation {

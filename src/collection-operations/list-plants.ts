@@ -43,12 +43,8 @@ export function listOperation(collection: Collection): Operation {
         headers: {
           Link: {
             description: 'The address of the next page, with `rel="next"`; absent on the last page.',
-            schema: {
-              type: "string",
-              examples: [
-                `<${listPath}?${shape.limit.name}=100&${shape.pagingName}=${isByAfter ? "9007199254740993" : 2}>; rel="next"`,
-              ],
-            },
+            schema: { type: "string" },
+            example: `<${listPath}?${shape.limit.name}=100&${shape.pagingName}=${isByAfter ? "9007199254740993" : 2}>; rel="next"`,
           },
         },
         returns: "list",

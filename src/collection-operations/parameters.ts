@@ -47,11 +47,10 @@ export function idInPath(collection: Collection): Parameter<PlantId> {
 export function plantId(collection: Collection, description: string): Parameter<PlantId> {
   const { type, schema } = collection.id;
   if (type.kind === "integer") return int64(description);
-  const examples = collection.examples.map(({ id }) => id);
   // OpenAPI has no empty segment, and an empty text is no id.
   return {
     description,
-    schema: { minLength: 1, examples, ...schema },
+    schema: { minLength: 1, example: collection.examples[0]?.id, ...schema },
     expected: type.expected,
     parse: type.parse,
   };

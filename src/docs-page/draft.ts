@@ -33,11 +33,6 @@ export class Draft {
     this.document.components = { ...components, schemas: { ...components?.schemas } };
   }
 
-  /** Whether the description is OpenAPI 3.0, and not 3.1. */
-  get isVersion30(): boolean {
-    return this.document.openapi.startsWith("3.0");
-  }
-
   /** The create as it is described so far. */
   get create(): AuthorOperation {
     return this.document.paths[this.collection.describedPath]?.post ?? {};

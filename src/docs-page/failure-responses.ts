@@ -112,15 +112,14 @@ function headersOf(
   if (unauthenticated !== undefined)
     own["WWW-Authenticate"] = {
       description: "The scheme to use (RFC 6750, section 3).",
-      schema: {
-        type: "string",
-        examples: [unauthenticated.details.challenge ?? 'Bearer realm="plantstore"'],
-      },
+      schema: { type: "string" },
+      example: unauthenticated.details.challenge ?? 'Bearer realm="plantstore"',
     };
   if (codes.includes("methodNotAllowed"))
     own.Allow = {
       description: "The methods that the path offers.",
-      schema: { type: "string", examples: [methodNotAllowed?.details.allow ?? "POST"] },
+      schema: { type: "string" },
+      example: methodNotAllowed?.details.allow ?? "POST",
     };
   return { ...headerReferences(names), ...own };
 }

@@ -1,9 +1,8 @@
-// The interface description as it is served, also in OpenAPI 3.0 for tools that read no 3.1.
+// The interface description as it is served, in JSON and in YAML.
 
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import { ExactNumber, numberText } from "../core/contract/json/json-values.ts";
 import type { Description } from "./description.ts";
-import { toOpenApi30 } from "./openapi-3.0.ts";
 import type { DocumentName } from "./paths.ts";
 import { escapeUrl, placeholder } from "./server-address.ts";
 
@@ -11,7 +10,6 @@ import { escapeUrl, placeholder } from "./server-address.ts";
 const makers: Readonly<Record<DocumentName, (description: object) => string>> = {
   "openapi.json": (description) => toExactJson(description),
   "openapi.yaml": toYaml,
-  "openapi-3.0.json": (description) => toExactJson(toOpenApi30(description)),
 };
 
 /** YAML as Bun writes it, in which a number that a double does not hold has its digits. */
@@ -32,7 +30,6 @@ function toYaml(description: object): string {
 export const contentTypes: Readonly<Record<DocumentName, string>> = {
   "openapi.json": "application/json",
   "openapi.yaml": "application/yaml",
-  "openapi-3.0.json": "application/json",
 };
 
 /** Returns the contract as it is served, in all formats. */

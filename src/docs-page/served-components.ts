@@ -1,5 +1,6 @@
 // The components of the served document: header fields, the schema of errors, security schemes, and
-// the texts of the resource.
+// the texts of the resource. All of it is valid in OpenAPI 3.0 as well, where schemas have no
+// `examples`: a description is served in the version that it was written in.
 
 import { type DescribedResponse, jsonMedia, type Schema } from "./description.ts";
 import type { Draft, Mutable } from "./draft.ts";
@@ -7,25 +8,30 @@ import type { Draft, Mutable } from "./draft.ts";
 const headers = {
   "Cache-Control": {
     description: "Errors must not be stored by caches.",
-    schema: { type: "string", examples: ["no-store"] },
+    schema: { type: "string" },
+    example: "no-store",
   },
   "X-Request-Id": {
     description: `The id of the request in the server's log: the X-Request-Id of the request, or the trace id of its traceparent,
 if well-formed; otherwise generated.`,
-    schema: { type: "string", examples: ["4fzyo82m-1c"] },
+    schema: { type: "string" },
+    example: "4fzyo82m-1c",
   },
   "RateLimit-Policy": {
     description: `The token's quota (q) and window in seconds (w), if the operator has set a rate
 (draft-ietf-httpapi-ratelimit-headers-11).`,
-    schema: { type: "string", examples: ['"token";q=50;w=5'] },
+    schema: { type: "string" },
+    example: '"token";q=50;w=5',
   },
   RateLimit: {
     description: "The remaining quota of the token (r), and the seconds until the quota is reset (t).",
-    schema: { type: "string", examples: ['"token";r=49;t=5'] },
+    schema: { type: "string" },
+    example: '"token";r=49;t=5',
   },
   "Retry-After": {
     description: "Seconds to wait before sending the request again.",
-    schema: { type: "integer", format: "int32", examples: [1] },
+    schema: { type: "integer", format: "int32" },
+    example: 1,
   },
 };
 
@@ -38,7 +44,7 @@ const errorSchema: Schema = {
       type: "integer",
       format: "int32",
       description: "Numeric error value, the HTTP status times 100 plus a detail.",
-      examples: [40002],
+      example: 40002,
     },
     message: { type: "string", description: "Error message text." },
   },

@@ -5,7 +5,6 @@ import type { Contract } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { type Description, type PathItem, parametersOf } from "./description.ts";
 import { type AuthorOperation, Draft } from "./draft.ts";
-import { toOpenApi30 } from "./openapi-3.0.ts";
 import { addErrorSchema, addHeaders, resolveSecuritySchemes, restrictTexts } from "./served-components.ts";
 import { introductionOf } from "./served-introduction.ts";
 import { describeCreate, describeOperation } from "./served-operations.ts";
@@ -51,7 +50,7 @@ export function servedDocument(
     }));
   }
   if (document.security !== undefined) document.security = acceptedSecurity(draft, document.security);
-  return draft.isVersion30 ? (toOpenApi30(document) as Description) : document;
+  return document;
 }
 
 /** Replaces the author's operation by the one that is served, or adds it. */

@@ -19,7 +19,6 @@ export function introductionOf(draft: Draft, errorName: string): string {
   const { description } = draft.document.info;
   const own = typeof description === "string" ? description.trim() : "";
   const [lead = "", ...chapters] = own.split(/^(?=## )/m).map((text) => text.trim());
-  const version30 = ", and in OpenAPI 3.0.3, for tools that read no 3.1, as\n`openapi-3.0.json`";
   const retries = draft.collection.id.isRequired
     ? `Creates are idempotent: sending the same ${one} again
 has the same response and changes nothing, so a client that lost a response can retry.`
@@ -27,7 +26,7 @@ has the same response and changes nothing, so a client that lost a response can 
 the same \`Idempotency-Key\`, so a client that sends one can retry.`;
   const notes = [
     `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(draft.contract)}. ${retries}`,
-    `This description is served as \`openapi.json\` and \`openapi.yaml\`${draft.isVersion30 ? "" : version30}.`,
+    `This description is served as \`openapi.json\` and \`openapi.yaml\`.`,
   ].filter((note) => !own.includes(note));
   const titles = chapters.map(titleOf);
   const added = [tokensChapter(draft.collection.operations.create.access), errorsChapter(draft)].filter(

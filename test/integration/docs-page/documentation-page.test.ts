@@ -28,7 +28,7 @@ async function getLinks(pageUrl: string): Promise<{ files: string[]; documents: 
 }
 
 /** The interface description in each form. */
-const documentNames = ["openapi.json", "openapi.yaml", "openapi-3.0.json"];
+const documentNames = ["openapi.json", "openapi.yaml"];
 
 describe("the documentation page", () => {
   let server: RunningServer;

@@ -122,7 +122,11 @@ describeUnless(toolsMissing ?? (await newmanMissing()), "Newman", () => {
   });
 });
 
-describeUnless(toolsMissing ?? (await npxMissing("dredd@14.1.0")), "Dredd", () => {
+async function dreddMissing(): Promise<string | undefined> {
+  return (await npxMissing("dredd@14.1.0")) ?? (await npxMissing("@apiture/openapi-down-convert@0.14.2"));
+}
+
+describeUnless(toolsMissing ?? (await dreddMissing()), "Dredd", () => {
   test("passes all transactions with the hooks, and fails without them", async () => {
     await using rated = await RunningSandbox.start({ args: ["--token-rate", "1000"] });
     const command = guide.block("sh", "npx dredd", addressesOf(rated));
