@@ -33,13 +33,9 @@ export function uncapitalized(text: string): string {
   return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
-/** Words that sound as if they began with a consonant, such as "user", or with a vowel. */
-const consonantal = /^(?:uni(?![mn])|us[aeu]|uti|ur[il]|eu|one\b)/i;
-const vocal = /^(?:[aeiou]|hour|honest|hono|heir)/i;
-
-/** A word with "a" or "an" before it. */
+/** A word with "a" or "an" before it: "user" sounds as if it began with a consonant. */
 export function withArticle(word: string): string {
-  return `${vocal.test(word) && !consonantal.test(word) ? "an" : "a"} ${word}`;
+  return `${/^(?!eu|one\b|uni|u[rst][aeil])(?:[aeiou]|hour)/i.test(word) ? "an" : "a"} ${word}`;
 }
 
 /** A name such as TrainTrip, train_trip or train-trip in plain words. */
@@ -51,17 +47,15 @@ function toWords(name: string): string {
     .toLowerCase();
 }
 
-/** The endings of plurals, which names of collections are, and of singulars; the first one counts. */
+/**
+ * The endings of plurals, which names of collections are, and of singulars; the first one counts.
+ * For a description whose schemas have no names: the word is only in messages.
+ */
 const endings: readonly (readonly [plural: RegExp, singular: string])[] = [
-  [/(species|series|news|ss|is|(?<!men)us)$/, "$1"],
+  [/(species|series|news|ss|is|us)$/, "$1"],
   [/people$/, "person"],
-  [/children$/, "child"],
-  [/(shel|lea|wol|loa|hal|cal)ves$/, "$1f"],
-  [/(kni|wi|\bli)ves$/, "$1fe"],
-  [/(mov|cook|calor|zomb|\b[dlpt])ies$/, "$1ie"],
-  [/ies$/, "y"],
-  [/((?:\bc|head)ache|niche)s$/, "$1"],
-  [/(x|ch|sh|ss|[b-df-np-z]us|alias|canvas|hero|tomato|potato)es$/, "$1"],
+  [/(?<!mov|cook)ies$/, "y"],
+  [/(x|ch|sh|ss|status|hero)es$/, "$1"],
   [/s$/, ""],
 ];
 
