@@ -13,11 +13,6 @@ export class FixedWindowLimiter {
     this.#periodMs = periodMs;
   }
 
-  /** Whether the next one is let through. */
-  isOver(now: number): boolean {
-    return now >= this.#periodEnd;
-  }
-
   /**
    * Returns how many were suppressed since the last one that was let through, or undefined if this
    * one is suppressed too. `now` is in milliseconds of a clock that never runs backwards.

@@ -20,14 +20,11 @@ export interface LogOptions {
   readonly output?: LogOutput | undefined;
 }
 
-/**
- * A warning is logged at most once in this time, and so is an internal error with the same message:
- * the response to each has promised that the log has the details.
- */
+/** A warning is logged at most once in this time. */
 const throttledIntervalMs = 10_000;
 
-/** Different internal errors in this time; further ones count as repetitions of each other. */
-const internalErrorsMax = 100;
+/** Internal errors that are logged in that time: they may have different causes. */
+const internalErrorsMax = 10;
 
 /** The buffer for a slow reader of the log; further lines are dropped. */
 const bufferedBytesMax = 2 ** 20;
@@ -40,7 +37,7 @@ export class Log {
   readonly #format: LineFormat;
   readonly #levels: readonly LogLevel[];
   readonly #accessLimiter: FixedWindowLimiter;
-  /** Keyed by the message of a line, or by that of an internal error. */
+  /** Keyed by the kind of an event. */
   readonly #throttles = new Map<string, FixedWindowLimiter>();
   readonly #now: Clock;
   readonly #output: LogOutput;
@@ -82,8 +79,7 @@ export class Log {
   #logEvent(event: LoggedEvent): void {
     const { level, message, fields } = lineOf(event);
     if (!this.#levels.includes(level)) return;
-    const key = event.kind === "internalError" ? `${message}: ${fields.error}` : message;
-    const suppressed = level === "info" ? 0 : this.#throttle(key, message);
+    const suppressed = level === "info" ? 0 : this.#throttle(event.kind);
     if (suppressed === undefined) return;
     const line = { level, message, fields: { ...fields, suppressed: suppressed || undefined } };
     this.#write(this.#format.event(line, new Date()));
@@ -93,19 +89,12 @@ export class Log {
     this.#output.stream.write(`${line}\n`);
   }
 
-  /**
-   * Returns how many lines with this key were suppressed, or undefined if this one is too. While
-   * there are too many keys, new ones share that of the message.
-   */
-  #throttle(key: string, message: string): number | undefined {
-    const now = this.#now();
-    if (this.#throttles.size >= internalErrorsMax)
-      for (const [known, limiter] of this.#throttles) if (limiter.isOver(now)) this.#throttles.delete(known);
-    const isNew = !this.#throttles.has(key);
-    const used = isNew && this.#throttles.size >= internalErrorsMax ? message : key;
-    const limiter = this.#throttles.get(used) ?? new FixedWindowLimiter(1, throttledIntervalMs);
-    this.#throttles.set(used, limiter);
-    return limiter.tryAcquire(now);
+  /** Returns how many lines of a kind were suppressed, or undefined if this one is too. */
+  #throttle(kind: LoggedEvent["kind"]): number | undefined {
+    const linesMax = kind === "internalError" ? internalErrorsMax : 1;
+    const limiter = this.#throttles.get(kind) ?? new FixedWindowLimiter(linesMax, throttledIntervalMs);
+    this.#throttles.set(kind, limiter);
+    return limiter.tryAcquire(this.#now());
   }
 }
 
