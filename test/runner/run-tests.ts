@@ -1,8 +1,8 @@
 // Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each
 // version npm run test:postgres. All files share one PostgreSQL server, and run in one process more
 // than there are processors, since many wait for a disk or a timer, the slowest files first. Prints
-// what fails and how to run it alone, what is skipped and why, and the counts, which .ci/run adds
-// up.
+// what fails and how to run it alone, what is skipped and why, the slowest files, and the counts,
+// which .ci/run adds up.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -149,7 +149,7 @@ async function runTier(
   const exitCode = await endOf(child);
   if (existsSync(report)) {
     const xml = await Bun.file(report).text();
-    process.stdout.write(skippedLine(xml) + failedLines(xml));
+    process.stdout.write(slowestLine(xml) + skippedLine(xml) + failedLines(xml));
   }
   if (!hasChromium && folders.includes("./test/system/"))
     process.stdout.write(
@@ -198,6 +198,15 @@ function failedLines(xml: string): string {
   const failed = xml.matchAll(/<testcase [^>]*?file="([^"]*)"[^>]*>\s*<(?:failure|error)/g);
   const files = new Set(Array.from(failed, ([, file]) => file));
   return Array.from(files, (file) => `to run it alone: ${script} ./${file}\n`).join("");
+}
+
+/** The ten files that took the longest, with what is before and after their tests. */
+function slowestLine(xml: string): string {
+  const suites = xml.matchAll(/<testsuite name="([^"]*)" file="\1"[^>]* time="([\d.]+)"/g);
+  const files = Array.from(suites, ([, file = "", seconds]) => ({ file, seconds: Number(seconds) }));
+  const slowest = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, 10);
+  const texts = slowest.map(({ file, seconds }) => `${file.replace("test/", "")} ${seconds.toFixed(1)} s`);
+  return `slowest: ${texts.join(", ")}\n`;
 }
 
 /** Why tests were skipped: one line with the reasons in a JUnit report, each with its number. */
