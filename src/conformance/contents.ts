@@ -1,7 +1,6 @@
-// The plants of a contract that the rules send. The rules choose a "name" and a "tag" as texts; a
-// field that takes no such texts gets one of its own values in place of each.
+// The plants of a contract that the rules send, which choose a "name" and a "tag" as texts: the
+// fields of the contract that take such texts.
 
-import { isDeepStrictEqual } from "node:util";
 import { type Access, tokenField } from "../core/contract/access.ts";
 import {
   type Collection,
@@ -12,6 +11,7 @@ import {
 } from "../core/contract/contract.ts";
 import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { numberedId, type PlantId } from "../core/contract/plant-id.ts";
+import { withArticle } from "../core/contract/words.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type IdLimits, idLimitsOf } from "./id-limits.ts";
 import { sampleValues } from "./sample-values.ts";
@@ -19,9 +19,6 @@ import type { ResponseCheck } from "./watch.ts";
 
 /** Texts that the rules send as names and tags. */
 const commonTexts = ["Monstera", "Ficus", "plant 0", "a", "tropical", "without the token"];
-
-/** Names whose plants must differ from those of other names without a number. */
-const otherNames = ["Ficus", "without the token", "rejected", "truncated", "first"];
 
 /** Values of another type than most fields have, as JSON. */
 const otherTypes = ["5", "true", "[]", "{}"];
@@ -32,7 +29,7 @@ export class Contents {
   readonly collection: Collection;
   /** Values of each field, as JSON. */
   readonly #values: ReadonlyMap<Field, readonly string[]>;
-  /** The field that the rules vary: "name". A text if there is one that takes common texts. */
+  /** The text that the rules vary: "name". */
   readonly title: Field;
   /** Another text, which plants may have: "tag". */
   readonly group: Field | undefined;
@@ -41,10 +38,6 @@ export class Contents {
   readonly created: Representation | undefined;
   /** Whether responses have the field, for each field; undefined if they have all. */
   readonly #shown: readonly boolean[] | undefined;
-  /**
-   * Values of the title instead of the texts of the rules, as JSON; undefined if it takes those.
-   */
-  readonly #titles: readonly string[] | undefined;
   /** The required fields besides the title, with the JSON of their examples. */
   readonly #others: ReadonlyMap<Field, string>;
 
@@ -61,16 +54,20 @@ export class Contents {
     const { create, get } = collection.operations;
     this.created = create.response;
     this.#shown = (create.response ?? get?.response)?.fields;
-    const texts = fields.filter((field) => takesCommonTexts(field) && this.isReturned(field));
+    const texts = fields
+      .filter(takesCommonTexts)
+      .toSorted((one, other) => Number(this.isReturned(other)) - Number(this.isReturned(one)));
     const title =
       texts.find((field) => field === titleField) ?? texts.find(({ isRequired }) => isRequired) ?? texts[0];
-    const groups = texts.filter((field) => field !== title && !field.isRequired);
+    if (title === undefined)
+      throw new OperatorError(
+        `the rules need a text of ${withArticle(words.one)} that takes any words, such as a name`,
+        2,
+      );
+    this.title = title;
+    const groups = texts.filter((field) => field !== title && !field.isRequired && this.isReturned(field));
     this.group = groups.find((field) => field === groupField) ?? groups[0];
-    const varied = title ?? mostVaried(this.#values, (field) => this.isReturned(field));
-    if (varied === undefined) throw lacksExample(`a ${words.one}`);
-    this.title = varied;
-    this.#titles = title === undefined ? this.#values.get(varied) : undefined;
-    const others = fields.filter((field) => field !== varied && field.isRequired);
+    const others = fields.filter((field) => field !== title && field.isRequired);
     this.#others = new Map(others.map((field) => [field, this.#exampleOf(field)]));
   }
 
@@ -81,7 +78,8 @@ export class Contents {
 
   #exampleOf(field: Field): string {
     const [example] = this.#values.get(field) ?? [];
-    if (example === undefined) throw lacksExample(`"${field.name}"`);
+    if (example === undefined)
+      throw new OperatorError(`the rules need an example of "${field.name}"; add one to the contract`, 2);
     return example;
   }
 
@@ -140,24 +138,12 @@ export class Contents {
 
   /** Whether a plant is a required and an optional text, as in the Plant Store. */
   get isNameAndTag(): boolean {
-    return this.#titles === undefined && this.group !== undefined && this.otherFields.length === 0;
+    return this.group !== undefined && this.otherFields.length === 0;
   }
 
-  /** Whether two plants can have different titles. */
-  get hasTwoTitles(): boolean {
-    return this.#titles === undefined || this.#titles.length > 1;
-  }
-
-  /** The title of a name, as JSON. */
-  titleJson(name: string): string {
-    if (this.#titles === undefined) return JSON.stringify(name);
-    const index = otherNames.includes(name) ? 1 : Number(/\d+$/.exec(name)?.[0] ?? 0);
-    return asciiJson(this.#titles[index % this.#titles.length] as string);
-  }
-
-  /** The required members with a title, or with another JSON as one. */
+  /** The required members with a title. */
   titled(name: string): string {
-    return this.named + this.titleJson(name);
+    return this.named + JSON.stringify(name);
   }
 
   /** The member of the group, or nothing if there is none. */
@@ -198,7 +184,7 @@ export class Contents {
   }
 
   #required(name: string): readonly (readonly [Field, string])[] {
-    return [...this.#others, [this.title, this.titleJson(name)]];
+    return [...this.#others, [this.title, JSON.stringify(name)]];
   }
 
   /** A plant with every member, and its members as responses have them. */
@@ -226,16 +212,12 @@ export class Contents {
   /** Whether a response may be the plant with a name. */
   hasTitle(body: Readonly<Record<string, unknown>>, name: string): boolean {
     const { title } = this;
-    return (
-      this.created === undefined ||
-      !this.isReturned(title) ||
-      isDeepStrictEqual(body[title.name], JSON.parse(this.titleJson(name)))
-    );
+    return this.created === undefined || !this.isReturned(title) || body[title.name] === name;
   }
 
   /** Whether a text may be the title. */
   takesTitle(text: string): boolean {
-    return this.#titles === undefined && this.title.type.parse(text) !== undefined;
+    return this.title.type.parse(text) !== undefined;
   }
 
   /** Whether a text may be the group. */
@@ -290,7 +272,7 @@ export class Contents {
       (_, article: string | undefined, word: string) => {
         const replaced = replacements[word] ?? word;
         if (article === undefined) return replaced;
-        return `${article}${/^[aeiou]/i.test(replaced) ? "n" : ""} ${replaced}`;
+        return article + withArticle(replaced).slice(1);
       },
     );
   }
@@ -321,21 +303,4 @@ function asciiJson(json: string): string {
 
 function takesCommonTexts({ type }: Field): boolean {
   return type.kind === "text" && commonTexts.every((text) => type.parse(text) !== undefined);
-}
-
-/** The field of which most values are known, rather one that is required and returned. */
-function mostVaried(
-  values: ReadonlyMap<Field, readonly string[]>,
-  isReturned: (field: Field) => boolean,
-): Field | undefined {
-  const weigh = ([field, jsons]: readonly [Field, readonly string[]]) =>
-    (jsons.length > 1 ? 4 : 0) + (isReturned(field) ? 2 : 0) + (field.isRequired ? 1 : 0);
-  const [first] = Array.from(values)
-    .filter(([, jsons]) => jsons.length > 0)
-    .toSorted((one, other) => weigh(other) - weigh(one) || other[1].length - one[1].length);
-  return first?.[0];
-}
-
-function lacksExample(of: string): OperatorError {
-  return new OperatorError(`the rules need an example of ${of}; add one to the contract`, 2);
 }

@@ -140,8 +140,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       required: byStandard(rfc(8259, "2"), rfc(8259, "4"), rfc(8259, "7")),
       run: async (check) => {
         const monstera = { name: "Monstera", tag: "tropical" };
-        const title = contents.titleJson("Monstera");
-        const escapedTitle = title === '"Monstera"' ? '"\\u004d\\u006Fnstera"' : title;
+        const title = '"Monstera"';
         const tag = contents.grouped('"tropical"');
         const spacedTag = tag.map((member) => ` , ${member}`).join("");
         const escapes = { name: '"\\/\b\f\n\r\t/' };
@@ -156,7 +155,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
           "escaped letters": [
             objectJson(
               contents.idMembers("ID"),
-              escapedName + escapedTitle,
+              `${escapedName}"\\u004d\\u006Fnstera"`,
               contents.grouped('"\\u0074ropical"'),
             ),
             monstera,

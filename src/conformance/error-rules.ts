@@ -210,7 +210,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
       },
     },
     conflict: {
-      unfit: serverIds || (!contents.hasTwoTitles && unfitReasons.oneContent),
+      unfit: serverIds,
       title: "The message of 40009 names the id, exact to the last digit.",
       required: byDecision(decision("The same id with different content"), `${responses}.400`),
       run: async (check) => {

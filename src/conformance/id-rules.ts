@@ -63,12 +63,11 @@ function distinct(idsOf: (id: bigint) => readonly bigint[]): Rule["run"] {
 }
 
 export function idRules(contents: Contents): readonly Rule[] {
-  const { hasTwoTitles, idLimits } = contents;
+  const { idLimits } = contents;
   const hasAllIds = isAllInt64(idLimits);
   const hasNegativeIds = hasNegative(idLimits);
   const hasWideIds = isWide(idLimits);
-  const { limitedIds, oneContent } = unfitReasons;
-  const isAlike = !hasTwoTitles && oneContent;
+  const { limitedIds } = unfitReasons;
   const signs = hasNegativeIds ? { positive: 1n, negative: -1n } : { positive: 1n };
   const idSchema = placesIn(contents).newPlantSchema;
   return rulesOf(contents, "ids", {
@@ -84,19 +83,19 @@ export function idRules(contents: Contents): readonly Rule[] {
       },
     },
     negative: {
-      unfit: (!hasNegativeIds && limitedIds) || isAlike,
+      unfit: !hasNegativeIds && limitedIds,
       title: "An id may be negative, and differs from its absolute value.",
       required: byContract(idSchema),
       run: distinct((id) => [id, -id]),
     },
     "beyond-32-bits": {
-      unfit: (!hasWideIds && limitedIds) || isAlike,
+      unfit: !hasWideIds && limitedIds,
       title: "Ids with equal lower 32 bits are different plants.",
       required: byContract(idSchema),
       run: distinct((id) => [id, id + 2n ** 32n]),
     },
     "beyond-53-bits": {
-      unfit: (!hasWideIds && limitedIds) || isAlike,
+      unfit: !hasWideIds && limitedIds,
       title: "Ids that are equal as doubles (beyond 2^53) are different plants.",
       required: byContract(idSchema, idDecision),
       run: async (check) => {
@@ -153,7 +152,7 @@ export function idRules(contents: Contents): readonly Rule[] {
       },
     },
     notations: {
-      unfit: (!hasWideIds && limitedIds) || isAlike,
+      unfit: !hasWideIds && limitedIds,
       title: "1.0, 10e-1, 1E+0 and 1 are the same id, and exact also beyond 2^53.",
       required: byDecision(idDecision, rfc(8259, "6"), sameAgain),
       run: async (check) => {

@@ -49,7 +49,7 @@ export function keyRules(contents: Contents): readonly Rule[] {
       },
     },
     "key-of-another": {
-      applies: applies && contents.hasTwoTitles,
+      applies,
       title: "Another plant with an Idempotency-Key that was used is rejected.",
       required: byDecision(keyed),
       run: async (check) => {

@@ -82,7 +82,6 @@ export const unfitReasons = {
   textIds: "the contract's ids are texts",
   limitedIds: "the contract limits its ids",
   limitedTexts: "the contract has no text that takes what they send",
-  oneContent: "two plants with one id cannot differ",
   noOthers: "the contract allows no unknown members",
 } as const;
 

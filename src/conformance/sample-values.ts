@@ -1,16 +1,17 @@
-// Values of a field that rules send where it takes no text of their choice.
+// Values of the fields that rules fill besides the texts of their choice.
 
 import type { Collection, Field } from "../core/contract/contract.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
 
-const valuesMax = 100;
+/** Numbers that are tried: a multiple of 100 is one that differs. */
+const triesMax = 100;
 
-/** Different values of a field, as JSON; those of the contract's examples come first. */
+/** Two different values of a field, as JSON, if there are; the contract's examples come first. */
 export function sampleValues(collection: Collection, field: Field): readonly string[] {
   const { type } = field;
   const values: FieldValue[] = [];
   for (const candidate of candidates(collection, field)) {
-    if (values.length === valuesMax) break;
+    if (values.length === 2) break;
     const value = type.parse(candidate);
     if (value === undefined || type.unstorable(value) !== undefined) continue;
     if (!values.some((each) => type.equals(each, value))) values.push(value);
@@ -33,7 +34,7 @@ function* candidates({ fields, examples }: Collection, field: Field): Generator<
     const items: unknown[] = JSON.parse(example);
     yield JSON.stringify([...items, ...items]);
   }
-  for (let number = 0; number < valuesMax; number++) {
+  for (let number = 0; number <= triesMax; number++) {
     const digits = String(number).padStart(2, "0");
     yield String(number);
     yield String(Number(example) + number);

@@ -18,11 +18,7 @@ export function textIdRules(contents: Contents): readonly Rule[] {
   const body = (id: string, name: string) => contents.plantJson(type.toJson(id), name);
   return rulesOf(contents, "ids", {
     "letter-case": {
-      applies:
-        isChosenText &&
-        !isUuid &&
-        contents.hasTwoTitles &&
-        accepts(String(contents.idOfNumber(1n)).toLowerCase()),
+      applies: isChosenText && !isUuid && accepts(String(contents.idOfNumber(1n)).toLowerCase()),
       title: "Ids that differ in the case of a letter are two plants.",
       required: byDecision(textIdDecision),
       run: async (check) => {
