@@ -94,11 +94,6 @@ export class Metrics {
           this.#count(code as ErrorCode),
         ]),
       ),
-      counter(
-        "plantstore_requests_aborted_total",
-        "Requests whose client closed the connection before the body had arrived.",
-        this.#count("clientAborted"),
-      ),
       histogram(
         "plantstore_create_duration_seconds",
         "Time from the headers of a create to its response with status 200.",
