@@ -14,6 +14,9 @@ const plantStoreContents = new Contents(plantStore);
 /** The rules of the Plant Store. */
 export const allRules = rulesFor(plantStoreContents);
 
+/** The levels of rules that depend on how plants are stored, and not on the HTTP before that. */
+export const ofEngines: readonly Level[] = ["contract", "ids", "idempotence"];
+
 /** The rules of one level: the test of one takes less than 3 seconds, that of all more. */
 export const rulesOf = (level: Level) => allRules.filter((rule) => rule.level === level);
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { collectionOperations } from "../../src/collection-operations/index.ts";
 import { rulesFor } from "../../src/conformance/all-rules.ts";
 import { Contents } from "../../src/conformance/contents.ts";
+import { type Level, levels } from "../../src/conformance/rule.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import { servedDocument } from "../../src/docs-page/served-document.ts";
 import { type Bug, startBuggyServer } from "../integration/conformance/buggy-server.ts";
@@ -40,9 +41,9 @@ export async function startContractRules(source: { readonly text: string }) {
       expect(deadPaths(rules, servedDocument(contents.contract, operations))).toEqual([]);
     },
 
-    /** Checks that the server keeps all rules. */
-    async expectKept() {
-      const chosen = rules.filter(({ id }) => id !== notHeld);
+    /** Checks that the server keeps all rules, or those of some levels. */
+    async expectKept(of: readonly Level[] = levels) {
+      const chosen = rules.filter(({ id, level }) => id !== notHeld && of.includes(level));
       const report = await checkConformance(target, { contents, rules: chosen });
       const unchecked = report.results.filter(({ outcome }) => outcome !== "holds");
       if (unchecked.some(({ rule, outcome }) => outcome === "fails" || !mayBeSkipped.includes(rule.id)))

@@ -1,7 +1,6 @@
 // The conformance of this server where nginx stands in front of it, or a rate limits it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { levels } from "../../../src/conformance/rule.ts";
 import type { Outcome } from "../../../src/conformance/run.ts";
 import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
 import type { Target } from "../../support/http.ts";
@@ -22,7 +21,8 @@ describeIfInstalled("nginx", "behind nginx", () => {
   });
   afterAll(() => resources.disposeAsync());
 
-  test.each(levels)("the rules of %s hold", async (level) => {
+  // The rules of ids and of repeated creates differ from these in what the bodies say.
+  test.each(["contract", "errors", "http"] as const)("the rules of %s hold", async (level) => {
     const report = await checkConformance(target, { rules: rulesOf(level) });
     if (report.results.some(({ outcome }) => outcome === "fails")) throw new Error(reportText(report));
   });

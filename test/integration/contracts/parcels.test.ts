@@ -13,7 +13,7 @@ import type { Plant, Representation } from "../../../src/core/contract/contract.
 import { parsePlantJson, plantJson, responseJson } from "../../../src/core/contract/plant.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
-import { checkConformance, reportText } from "../../support/conformance.ts";
+import { checkConformance, ofEngines, reportText } from "../../support/conformance.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
@@ -99,11 +99,9 @@ for (const engine of engines)
       const sorted = random.toSorted((one, other) => (one.id < other.id ? -1 : 1));
       expect(text).toBe(sorted.map((each) => `${plantJson(parcels, each)}\n`).join(""));
       const csv = (await runCommand(["export", "--format", "csv", "--database", place.database])).stdout;
-      for (const [name, content] of [
-        ["a.ndjson", text],
-        ["b.csv", csv],
-      ] as const) {
-        writeFileSync(folder.file(name), content);
+      // The formats do not depend on the engine: one of them shows what the second one stores.
+      for (const name of engine === engines[0] ? ["a.ndjson", "b.csv"] : ["b.csv"]) {
+        writeFileSync(folder.file(name), name === "b.csv" ? csv : text);
         const imported = await runCommand(["import", folder.file(name), "--database", place.database]);
         expect(imported.stderr).toBe(`0 created, ${random.length} already stored, 0 rejected\n`);
         await using other = await engine.createTestStore(source);
@@ -160,16 +158,18 @@ for (const engine of engines)
       expect(await page.text()).toContain("<title>Parcel Store console</title>");
     });
 
-    test("keep the rules that fit them", async () => {
-      const contents = new Contents(parcels);
-      const rules = rulesFor(contents);
-      expect(rules.filter(({ unfit }) => unfit !== undefined)).toEqual([]);
-      expect(rules.length).toBe(71);
-      const own = rules.filter(({ id }) => id !== "http.expect-continue-case");
-      const report = await checkConformance(await parcelServer.server.target(), { contents, rules: own });
-      const failed = report.results.filter(({ outcome }) => outcome === "fails");
-      if (failed.length > 0) throw new Error(reportText(report));
-    });
+    // On SQLite other-contracts.test.ts checks all rules.
+    if (engine.name !== "sqlite")
+      test("keep the rules that an engine can break", async () => {
+        const contents = new Contents(parcels);
+        const rules = rulesFor(contents);
+        expect(rules.filter(({ unfit }) => unfit !== undefined)).toEqual([]);
+        const own = rules.filter(({ level }) => ofEngines.includes(level));
+        expect(own.length).toBeGreaterThan(30);
+        const report = await checkConformance(await parcelServer.server.target(), { contents, rules: own });
+        const failed = report.results.filter(({ outcome }) => outcome === "fails");
+        if (failed.length > 0) throw new Error(reportText(report));
+      });
   });
 
 test("are served by a sandbox, with outcomes by their fields and examples", async () => {

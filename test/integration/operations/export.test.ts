@@ -52,7 +52,7 @@ for (const engine of engines) {
     test("an export has every plant that was stored when it began, whatever is created, and waits for a slow reader", async () => {
       await using place = await engine.createTestStore();
       const name = "x".repeat(2_000);
-      const lines = Array.from({ length: 6_000 }, (_, index) => plantJson(BigInt(2 * index), name));
+      const lines = Array.from({ length: 3_000 }, (_, index) => plantJson(BigInt(2 * index), name));
       await storeLines(place.database, lines);
       await using server = await RunningServer.startInProcess(place);
       const target = await server.target();
@@ -60,8 +60,8 @@ for (const engine of engines) {
       const child = Bun.spawn([plantstore, "export", "--database", place.database], { stdout: "pipe" });
       const reader = child.stdout.getReader();
       const first = await reader.read();
-      // The pipe is full now, and the export is blocked in the middle of its 12 MB.
-      const odd = Array.from({ length: 200 }, (_, index) => plantJson(BigInt(60 * index + 1), "odd"));
+      // The pipe is full now, and the export is blocked in the middle of its 6 MB.
+      const odd = Array.from({ length: 200 }, (_, index) => plantJson(BigInt(30 * index + 1), "odd"));
       const answers = await Promise.all(odd.map((body) => post(target, body)));
       expect(answers.every(({ status }) => status === 200)).toBe(true);
 
@@ -78,12 +78,12 @@ for (const engine of engines) {
     test("an export right after an edit of all plants has what they became, while a server runs", async () => {
       const name = "x".repeat(2_000);
       const lines = (tag: string) =>
-        Array.from({ length: 3_000 }, (_, index) => plantJson(BigInt(index), name, tag));
+        Array.from({ length: 1_000 }, (_, index) => plantJson(BigInt(index), name, tag));
       await using store = await StoreFolder.create(lines("before"), engine);
       await using _ = await RunningServer.startInProcess(store);
       const file = store.write("after.ndjson", lines("after").join("\n"));
       const edit = await store.run("import", "--update", file);
-      expect(edit.stderr).toContain("3,000 replaced");
+      expect(edit.stderr).toContain("1,000 replaced");
       const { stdout } = await store.run("export");
       expect(stdout.trimEnd().split("\n")).toEqual(lines("after"));
     });

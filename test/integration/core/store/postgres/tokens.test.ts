@@ -5,16 +5,15 @@ import { storeAt } from "../../../../../src/core/store/open-store.ts";
 import { ConsoleClient } from "../../../../support/console.ts";
 import { eventually } from "../../../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../../../support/http.ts";
-import { PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
+import { PostgresServer } from "../../../../support/postgres.ts";
 import { RunningServer } from "../../../../support/server.ts";
 
-const database = await sharedPostgres();
-afterAll(() => database[Symbol.asyncDispose]());
+// Its own: one test makes it wait for a standby that never comes, and cancels the commits of others;
+// the next one stops it.
+const own = await PostgresServer.start();
+afterAll(() => own[Symbol.asyncDispose]());
 
 test("the retry of a rotation whose commit had no response finds it done", async () => {
-  // Its own: a standby that never comes is one of the whole server, and cancels the commits of
-  // other tests.
-  await using own = await PostgresServer.start();
   const { name, address } = await own.newDatabase();
   await using store = await storeAt(`${address}?statement_timeout=1&retry_timeout=60`).open(
     "create",
@@ -57,7 +56,6 @@ test("the retry of a rotation whose commit had no response finds it done", async
 });
 
 test("while its database is down, a server's console says so, and it stops with exit code 0", async () => {
-  await using own = await PostgresServer.start();
   const server = await RunningServer.startInProcess({
     database: `${own.address("postgres")}?retry_timeout=1`,
   });
