@@ -93,7 +93,7 @@ test("a line of NDJSON is parsed as a request body is, in chunks of any size", a
       });
       expect(summarize(await parseAll(ndjsonRecords, whole, cuts))).toEqual(summarize(expected));
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 
@@ -149,7 +149,7 @@ test("JSON over lines is cut into the exact texts of its records, in chunks of a
       ]);
       expect(summaries).toEqual(expected as never);
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   );
 });
 
@@ -239,7 +239,7 @@ test("exported CSV is parsed to the same plants, in chunks of any size", async (
         }),
       );
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 
@@ -287,7 +287,7 @@ test("the grammar is csv-parse's: the same cells, the same errors", () => {
       }
       expect(isCsv ? records : "no CSV").toEqual(theirs as never);
     }),
-    { numRuns: 5_000 },
+    { numRuns: 2_000 },
   );
 });
 
