@@ -110,7 +110,7 @@ test("only a retry reads its time from the store; one that cannot be read may be
   expect(again.status).toBe(201);
   times = "";
   const sql = await store.openSql();
-  const rows = await sql.query<{ created_at: bigint }>("SELECT created_at FROM plants ORDER BY created_at");
+  const rows = await sql.query<{ created_at: bigint }>("SELECT created_at FROM bookings ORDER BY created_at");
   await sql[Symbol.asyncDispose]();
   expect(rows.map(({ created_at }) => new Date(Number(created_at)).toISOString())).toEqual(
     [first, again].map(({ json }) => (json as { created_at: string }).created_at),
