@@ -6,8 +6,10 @@ import { Sessions } from "../console/sessions.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import { tokenField } from "../core/contract/access.ts";
 import { type Contract, onlyCollection } from "../core/contract/contract.ts";
+import type { Operation } from "../core/http/operation.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { type RunningServer, startServer } from "../core/server.ts";
+import { describedLine, sandboxOperations } from "../sandbox/described-operations/sandbox-operation.ts";
 import { withSandboxPage } from "../sandbox/page.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { formatBanner, plainRows, type ServerAddresses } from "./banner.ts";
@@ -58,7 +60,6 @@ export async function runSandbox(
   const { contract } = store;
   const collection = onlyCollection(contract);
   const own = extension(contract);
-  for (const note of remainingNotes(sandbox.notes, own)) printError(`contract: ${note}`);
   resources.use(store);
   const wallNow = () => sandbox.clock.now();
 
@@ -68,7 +69,18 @@ export async function runSandbox(
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
-  const { wrapHandler: withDocumentation, ...options } = await serverOptions(config, store.contract, own);
+  const simulated: Operation[] = [];
+  const { wrapHandler: withDocumentation, ...options } = await serverOptions(
+    config,
+    contract,
+    own,
+    (others) => {
+      simulated.push(...sandboxOperations(contract.document, others, contract.errors.shape));
+      return simulated;
+    },
+  );
+  for (const note of remainingNotes(sandbox.notes, [...own, ...simulated])) printError(`contract: ${note}`);
+  if (simulated.length > 0) printError(`contract: ${describedLine(simulated)}`);
   const { arrivalSecondsMax } = config;
   const { basePath = "" } = options;
   const field = tokenField(collection.operations.create.access);

@@ -73,15 +73,19 @@ function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
 /**
  * The server options that come from settings, except the addresses to listen on. Rejects with an
  * OperatorError if an operation of --extend is served already.
+ *
+ * @param simulate makes the operations that are described, and that nothing serves.
  */
 export async function serverOptions(
   config: ServeSettings,
   described: Contract,
   own: readonly Operation[],
+  simulate: (others: Contract["others"]) => readonly Operation[] = () => [],
 ): Promise<Omit<ServerOptions, "store">> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
-  const operations = [...(await otherOperations(described, config.operations)), ...own];
-  if (own.length > 0) assertDistinct(described, operations);
+  const offered = [...(await otherOperations(described, config.operations)), ...own];
+  if (own.length > 0) assertDistinct(described, offered);
+  const operations = [...offered, ...simulate(unservedOf(described, offered))];
   const contract = { ...described, others: unservedOf(described, operations) };
   const basePath = config.basePath + contract.basePath;
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;

@@ -18,10 +18,10 @@ export interface FailingOperation extends ExampleOperation {
 }
 
 /**
- * Operations that differ in their failures: those that read a body, those that read parameters, and
- * those that are not served.
+ * Operations that differ in their failures: those that read a body, those that read parameters, those
+ * that respond as described, and those that are not served.
  */
-type OperationKind = "create" | "withBody" | "withoutBody" | "unserved";
+type OperationKind = "create" | "withBody" | "withoutBody" | "asDescribed" | "unserved";
 
 /** The failures of operations, with the messages of a server. */
 export class FailureResponses {
@@ -48,6 +48,8 @@ export class FailureResponses {
     const { errors: format } = operation;
     const common = this.#contract.errors.shape;
     const field = tokenField(operation.access);
+    // The messages of a server are those of a collection.
+    const isAsDescribed = operation.kind === "asDescribed";
     const all = codesOf[operation.kind].filter(
       (code) =>
         !(code === "preconditionFailed" && !operation.isConditional) &&
@@ -61,7 +63,7 @@ export class FailureResponses {
       shape === common || shape.schema === undefined ? this.#errorSchema : shape.schema;
     for (const [status, codes] of Map.groupBy(all, (code) => formOf(format, code).status)) {
       const shape = format.shapes[status] ?? format.shape;
-      const errors = this.#examples.of(codes, operation);
+      const errors = isAsDescribed ? {} : this.#examples.of(codes, operation);
       responses[status] = {
         description: this.#describe(status, codes, operation),
         headers: headersOf(codes, errors),
@@ -70,10 +72,11 @@ export class FailureResponses {
         },
       };
     }
-    responses.default = {
-      description: otherFailures(format.shape),
-      content: { [format.shape.contentType]: { schema: schemaOf(format.shape) } },
-    };
+    if (!isAsDescribed)
+      responses.default = {
+        description: otherFailures(format.shape),
+        content: { [format.shape.contentType]: { schema: schemaOf(format.shape) } },
+      };
     return responses;
   }
 
@@ -140,6 +143,18 @@ const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
     "tooManyRequests",
     "internalError",
     "unavailable",
+  ],
+  asDescribed: [
+    ...([
+      "badRequest",
+      "invalidJson",
+      "invalidPlant",
+      "invalidParameter",
+      "missingToken",
+      "notFound",
+    ] as const),
+    ...(["methodNotAllowed", "requestTimeout", "contentTooLarge", "unsupportedMediaType"] as const),
+    ...(["internalError", "notImplemented", "unavailable"] as const),
   ],
   unserved: ["missingToken", "invalidToken", "notImplemented"],
 };

@@ -37,6 +37,14 @@ export function servedDocument(
       setOperation(draft, method, draft.pathOf(path), (own) =>
         describeOperation(draft, responses, { ...operation, described }, own),
       );
+    // A sandbox responds as the author describes, and has errors of its own.
+    else if (draft.document.paths[draft.pathOf(path)] !== undefined) {
+      const [{ access }, { errors }] = [collection.operations.create, contract];
+      setOperation(draft, method, draft.pathOf(path), (own) => ({
+        ...own,
+        responses: responses.of({ kind: "asDescribed", method, path, access, errors }, own.responses),
+      }));
+    }
   }
   for (const { method, path } of contract.others) {
     if (operations.some((each) => each.method === method && draft.pathOf(each.path) === path)) continue;

@@ -48,7 +48,10 @@ export class ServedResponses {
       const isSuccess = /^[123]/.test(status) && response !== undefined;
       const headers = { ...this.#headersOf(operation, status), ...responses[status]?.headers };
       responses[status] = isSuccess
-        ? { ...withJsonOnly(response), headers: { ...headers, ...response.headers } }
+        ? {
+            ...(operation.kind === "asDescribed" ? response : withJsonOnly(response)),
+            headers: { ...headers, ...response.headers },
+          }
         : described;
     }
     for (const [status, failure] of Object.entries(this.#failures.of(operation))) {

@@ -10,6 +10,7 @@ import { createOperation } from "../core/http/create-plant.ts";
 import { type Handler, pathOf, type RequestContext } from "../core/http/handler.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { type Route, routerOf } from "../core/http/router.ts";
+import { SandboxOperation } from "./described-operations/sandbox-operation.ts";
 import { ForcedResponses, type ForcedResponsesOptions, type RoutedContext } from "./forced-responses.ts";
 import { drawDelayMs, type ForcedOutcome } from "./outcome.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
@@ -73,17 +74,18 @@ export class ForcedOutcomes {
       drop === "beforeCommit" ? new Response() : await this.#respond(request, context, outcome);
     await wait("after");
     if ((drop ?? body ?? bytesPerSecond) !== undefined) received.fault = outcome;
-    if (applied !== undefined) response.headers.set("Preference-Applied", applied);
+    if (applied !== undefined) response.headers.append("Preference-Applied", applied);
     return response;
   }
 
   async #choose(
     { method, headers }: Request,
-    { segments }: Route,
+    { operation, segments }: Route,
     received: ReceivedRequest,
   ): Promise<ForcedOutcome | undefined> {
     const { shape } = this.#options.contract.errors;
-    const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", this.#responses.examples, shape);
+    const examples = operation instanceof SandboxOperation ? undefined : this.#responses.examples;
+    const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", examples, shape);
     if (preferred !== undefined) return preferred;
     const { rules, arrivalMsMax } = this.#options;
     const members = bodyMethods.includes(method) ? membersOf(await received.body(arrivalMsMax)) : undefined;

@@ -4,6 +4,8 @@
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { type ErrorShape, errorMembers } from "../core/contract/error-format.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
+import { toExactJson } from "../core/contract/json/exact-json.ts";
+import type { Json } from "../core/contract/json/json-values.ts";
 import type { ForcedOutcome } from "./outcome.ts";
 import type { Example, Examples } from "./response-examples.ts";
 
@@ -18,20 +20,24 @@ const invalidPreferenceError = 40010;
  * relies on it would pass without it.
  *
  * @param value of the field; of several fields the values, joined by commas.
+ * @param examples of the operation; undefined for one that chooses its responses itself.
  * @param shape of the error of a preference that cannot be met.
  */
 export function parsePreferredOutcome(
   value: string,
-  examples: Examples,
+  examples: Examples | undefined,
   shape: ErrorShape,
 ): ForcedOutcome | undefined {
   const preferences = parsePrefer(value);
-  const asked = ["code", "example", "delay"]
+  const asked = [...(examples === undefined ? [] : ["code", "example"]), "delay"]
     .filter((name) => preferences.has(name))
     .map((name) => `${name}=${preferences.get(name)}`);
   if (asked.length === 0) return undefined;
   const text = asked.join(", ");
-  const response = parseResponse(examples, preferences.get("code"), preferences.get("example"));
+  const response =
+    examples === undefined
+      ? {}
+      : parseResponse(examples, preferences.get("code"), preferences.get("example"));
   const delay = parseDelay(preferences.get("delay"));
   if (typeof response === "string") return unmet(text, response, shape);
   if (typeof delay === "string") return unmet(text, delay, shape);
@@ -39,14 +45,24 @@ export function parsePreferredOutcome(
 }
 
 function unmet(preferences: string, reason: string, shape: ErrorShape): ForcedOutcome {
-  const body = errorMembers(shape, {
+  const headers = { "Content-Type": shape.contentType };
+  const response = { status: 400, body: unmetBody(reason, shape) };
+  return { outcome: { response, headers }, by: { prefer: preferences } };
+}
+
+function unmetBody(reason: string, shape: ErrorShape): Json {
+  return errorMembers(shape, {
     code: invalidPreferenceError,
     status: 400,
     title: "The preference cannot be met",
     message: `Prefer: ${reason}`,
   });
+}
+
+/** The response to a request with a preference that cannot be met. */
+export function unmetPreference(reason: string, shape: ErrorShape): Response {
   const headers = { "Content-Type": shape.contentType };
-  return { outcome: { response: { status: 400, body }, headers }, by: { prefer: preferences } };
+  return new Response(toExactJson(unmetBody(reason, shape)), { status: 400, headers });
 }
 
 /** Returns the reason as a string if there is no such response. */

@@ -1,0 +1,220 @@
+// Values that are made from schemas, where a description has no example that fits. json-schema-faker
+// makes them; the validator of the contract decides whether one fits.
+
+import { generateSync } from "json-schema-faker";
+import { mappedSchemas } from "../../core/contract/description/discriminator.ts";
+import { isReference, Place } from "../../core/contract/description/place.ts";
+import { referencedMembers } from "../../core/contract/json/json-pointer.ts";
+import { isObject, type Json, numberText } from "../../core/contract/json/json-values.ts";
+import { numberFormat, textFormat, textFormatNames } from "../../core/contract/schema/formats.ts";
+import { isAnnotation, mapSubschemas, requiredOf } from "../../core/contract/schema/restrictions.ts";
+import type { SchemaCheck } from "../../core/contract/schema/schema-check.ts";
+import { Work } from "../../core/contract/schema/work.ts";
+
+/** Which values of a description an attempt takes over: all, those that are no objects, or none. */
+type Examples = "all" | "scalars" | "none";
+
+interface Attempt {
+  readonly examples: Examples;
+  /** Whether optional members are made, too. */
+  readonly isFull: boolean;
+  /** Whether texts with a format are the examples of the validator. */
+  readonly hasOurFormats: boolean;
+  /** Which of several alternatives is made. */
+  readonly choice: number;
+}
+
+interface RunningAttempt extends Attempt {
+  /** Schemas that apply to the value of others, by the references that stand for them. */
+  readonly parts: Map<string, { readonly place: Place; readonly open: readonly string[] }>;
+}
+
+/** The most telling value comes first; a smaller one fits more often. */
+const attempts: readonly Attempt[] = [
+  { examples: "all", isFull: true, hasOurFormats: true, choice: 0 },
+  ...[0, 1, 2].map((choice) => ({ examples: "scalars", isFull: true, hasOurFormats: true, choice }) as const),
+  { examples: "none", isFull: true, hasOurFormats: true, choice: 0 },
+  { examples: "scalars", isFull: false, hasOurFormats: true, choice: 0 },
+  ...Array.from({ length: 6 }, (_, choice) => {
+    return { examples: "none", isFull: false, hasOurFormats: choice % 2 === 0, choice } as const;
+  }),
+];
+
+/** Parts of one value: recursive schemas with many optional members would have no end. */
+const partsMax = 500;
+
+/** Stands for a value with more of them. */
+const tooLarge = Symbol("too large");
+
+/** Objects and arrays within each other: a full value is cut off, and a small one ends by itself. */
+const depthMax = { full: 8, small: 24 };
+
+/** The longest text that is made. */
+const charactersMax = 100_000;
+
+/** Makes values for the schemas of one description. */
+export class ValueMaker {
+  /** The names that discriminators have for schemas, by the pointers of both. */
+  readonly #names = new Map<string, ReadonlyMap<string, string>>();
+
+  /**
+   * Makes a value that fits a schema; undefined if none was found.
+   *
+   * @param seed the same one gives the same value, with the examples of the description; undefined for
+   *   another one each time, without them.
+   */
+  make(place: Place, check: SchemaCheck, seed: number | undefined): unknown {
+    const start = seed ?? crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
+    let isTooLarge = false;
+    for (const [index, attempt] of attempts.entries()) {
+      if ((seed === undefined && attempt.examples !== "none") || (isTooLarge && attempt.isFull)) continue;
+      const choice = attempt.choice + (seed === undefined ? start : 0);
+      const value = this.#attempt(place, { ...attempt, choice, parts: new Map() }, start + index);
+      isTooLarge ||= value === tooLarge;
+      if (value !== undefined && value !== tooLarge && fits(check, value)) return value;
+    }
+    return undefined;
+  }
+
+  #attempt(place: Place, attempt: RunningAttempt, seed: number): unknown {
+    let parts = 0;
+    try {
+      return generateSync(this.#prepared(place, attempt) as Json, {
+        seed,
+        alwaysFakeOptionals: attempt.isFull,
+        optionalsProbability: 0,
+        maxDepth: attempt.isFull ? depthMax.full : depthMax.small,
+        maxDefaultItems: 1,
+        formats: attempt.hasOurFormats ? ourFormats : {},
+        refResolver: (reference) => {
+          const part = attempt.parts.get(reference);
+          const found = part?.place ?? place.document.own(...referencedMembers(reference));
+          return this.#prepared(found, attempt, part?.open) as Json;
+        },
+        outputTransform(value) {
+          if (++parts > partsMax) throw new Error("The value has too many parts");
+          return value;
+        },
+      });
+    } catch {
+      // json-schema-faker throws an Error where it finds no value; another attempt may.
+      return parts > partsMax ? tooLarge : undefined;
+    }
+  }
+
+  /**
+   * A schema as json-schema-faker reads it: JSON Schema 2020-12, in which an example is the only value.
+   * It has one of several alternatives, and prefers values to null.
+   *
+   * @param open the pointers of the schemas for the same value that lead here.
+   */
+  #prepared(place: Place, attempt: RunningAttempt, open: readonly string[] = []): unknown {
+    const { value } = place;
+    if (Array.isArray(value)) return place.items.map((each) => this.#prepared(each, attempt));
+    if (!isObject(value)) return typeof value === "bigint" ? Number(value) : value;
+    const { examples } = attempt;
+    const example = exampleIn(value);
+    if (example !== undefined && (examples === "all" || (examples === "scalars" && !hasParts(example))))
+      return { const: example };
+    const known = Object.entries(value).filter(([name]) => !isAnnotation(name) && !dropped.includes(name));
+    const own = mapSubschemas(Object.fromEntries(known), (_, ...names) =>
+      this.#prepared(place.own(...names), attempt),
+    );
+    const schema = withLimits(own);
+    if (isReference(value) && open.length === 0 && (place.isVersion30 || Object.keys(schema).length === 0))
+      return { $ref: value.$ref };
+    const within = [...open, place.pointer];
+    const parts = this.#partsOf(place, attempt, within).map((part) => {
+      if (!(part instanceof Place)) return part;
+      if (within.includes(part.pointer)) return {};
+      const $ref = `part:${JSON.stringify([...within, part.pointer]).replaceAll("#", "%23")}`;
+      attempt.parts.set($ref, { place: part, open: within });
+      return { $ref };
+    });
+    return parts.length === 0 ? schema : { allOf: [schema, ...parts] };
+  }
+
+  /** The other schemas for the same value: places, and the names that discriminators have for them. */
+  #partsOf(place: Place, { choice }: Attempt, within: readonly string[]): (Place | Json)[] {
+    const parts: (Place | Json)[] = place.own("allOf").items;
+    if (isReference(place.value)) parts.push(place.document.own(...referencedMembers(place.value.$ref)));
+    const choose = <Item>(all: readonly Item[]) => all[choice % all.length];
+    const alternatives = ["oneOf", "anyOf"].map((keyword) =>
+      place.own(keyword).items.filter(({ value }) => !isObject(value) || value.type !== "null"),
+    );
+    const chosen = alternatives.flatMap((each) => choose(each) ?? []);
+    parts.push(...chosen);
+    const property = place.own("discriminator", "propertyName").value;
+    if (typeof property !== "string") return parts;
+    const names = this.#namesIn(place);
+    const isNamed = (pointer: string) => names.has(pointer);
+    const pointer =
+      chosen.map((each) => (isReference(each.value) ? each.target.pointer : "")).find(isNamed) ??
+      (within.find((each) => isNamed(each) && each !== place.pointer) || choose([...names.keys()]));
+    const name = names.get(pointer ?? "");
+    if (pointer === undefined || name === undefined) return parts;
+    if (chosen.length === 0) parts.push(place.document.own(...referencedMembers(`#${pointer}`)));
+    parts.push({ type: "object", properties: { [property]: { const: name } }, required: [property] });
+    return parts;
+  }
+
+  #namesIn(place: Place): ReadonlyMap<string, string> {
+    const known = this.#names.get(place.pointer);
+    if (known !== undefined) return known;
+    const names = new Map([...mappedSchemas(place)].map(([name, { pointer }]) => [pointer, name] as const));
+    this.#names.set(place.pointer, names);
+    return names;
+  }
+}
+
+export function fits(check: SchemaCheck, value: unknown): boolean {
+  return check.fault(value, new Work()) === undefined;
+}
+
+const ourFormats = Object.fromEntries(
+  textFormatNames.map((name) => [name, () => textFormat(name)?.example ?? ""]),
+);
+
+/** Keywords that are read elsewhere, and that json-schema-faker matches without a time limit. */
+const dropped = ["nullable", "discriminator", "patternProperties", "$ref", "allOf", "anyOf", "oneOf"];
+
+/** The value that a schema names for itself. */
+export function exampleIn({ example, examples, default: usual }: Json): unknown {
+  return example ?? (Array.isArray(examples) ? examples[0] : undefined) ?? usual;
+}
+
+function hasParts(value: unknown): boolean {
+  return Array.isArray(value) || isObject(value);
+}
+
+/** Limits as numbers, with the booleans of OpenAPI 3.0; and types without null, where there are others. */
+function withLimits(schema: Json): Json {
+  const changed: Record<string, unknown> = { ...schema };
+  for (const [exclusive, limit] of [
+    ["exclusiveMinimum", "minimum"],
+    ["exclusiveMaximum", "maximum"],
+  ] as const) {
+    if (typeof changed[exclusive] !== "boolean") continue;
+    if (changed[exclusive]) changed[exclusive] = changed[limit];
+    else delete changed[exclusive];
+  }
+  for (const [name, value] of Object.entries(changed)) {
+    if (typeof value === "object" && numberText(value) !== undefined)
+      changed[name] = Number(numberText(value));
+    if (name === "minLength") changed[name] = Math.min(Number(value), charactersMax);
+  }
+  // A full array has as many items as it may have.
+  const most = Math.max(Number(changed.minItems ?? 0), 1);
+  if (Number(changed.maxItems ?? 0) > most) changed.maxItems = most;
+  const format = numberFormat(schema.format);
+  if (format?.isInteger && schema.type !== "string") {
+    changed.type = "integer";
+    if (format.minimum === 0) changed.minimum ??= 0;
+    if (Number.isSafeInteger(Number(format.maximum))) changed.maximum ??= Number(format.maximum);
+  }
+  const { type } = schema;
+  const types = Array.isArray(type) ? type.filter((each) => each !== "null") : [];
+  if (types.length > 0) changed.type = types.length === 1 ? types[0] : types;
+  if (type === undefined && requiredOf(schema).length > 0) changed.type = "object";
+  return changed;
+}

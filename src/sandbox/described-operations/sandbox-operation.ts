@@ -1,0 +1,238 @@
+// An operation that no collection serves: in a sandbox it responds as it is described. Nothing is kept.
+
+import type { Caller } from "../../core/auth/caller.ts";
+import type { Contract, OpenApiDocument } from "../../core/contract/contract.ts";
+import { Checks } from "../../core/contract/description/checks.ts";
+import {
+  type DescribedOperation,
+  methods,
+  operationAt,
+} from "../../core/contract/description/described-operation.ts";
+import { readErrorFormat } from "../../core/contract/description/error-shapes.ts";
+import { ContractError, Place } from "../../core/contract/description/place.ts";
+import {
+  apiErrorMembers,
+  type ErrorFormat,
+  type ErrorShape,
+  formOf,
+} from "../../core/contract/error-format.ts";
+import { ApiError } from "../../core/contract/errors.ts";
+import { encodePath } from "../../core/contract/json/percent-encoding.ts";
+import type { Exchange } from "../../core/http/exchange.ts";
+import type { Operation, OperationServices } from "../../core/http/operation.ts";
+import { errorResponse } from "../../core/http/responses.ts";
+import { parsePrefer, unmetPreference } from "../prefer.ts";
+import { missingCredentials } from "./credentials.ts";
+import { DescribedBody } from "./described-body.ts";
+import { DescribedParameters, type SentParameters } from "./described-parameters.ts";
+import { DescribedResponses, type FoundResponse } from "./described-responses.ts";
+import { documentFor } from "./directions.ts";
+import { ValueMaker } from "./made-values.ts";
+
+/** A request to an operation. */
+export interface SentRequest extends SentParameters {
+  /** Reads the body, or returns the limit that it exceeds. */
+  readonly readBody: () => Promise<Uint8Array | ApiError>;
+}
+
+/** The parts that the operations of one description share. */
+class SharedParts {
+  readonly requests: OpenApiDocument;
+  readonly responses: OpenApiDocument;
+  readonly requestChecks = new Checks();
+  readonly responseChecks = new Checks();
+  readonly maker = new ValueMaker();
+
+  constructor(document: OpenApiDocument) {
+    this.requests = documentFor(document, "request");
+    this.responses = documentFor(document, "response");
+  }
+}
+
+/** What is read of an operation when its first request arrives. */
+interface ReadOperation {
+  readonly described: DescribedOperation;
+  readonly parameters: DescribedParameters;
+  readonly body: DescribedBody;
+  readonly responses: DescribedResponses;
+  readonly errors: ErrorFormat;
+}
+
+/** The caller of these operations, whose credentials are not checked. */
+const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefined };
+
+export class SandboxOperation implements Operation {
+  readonly operationId: string;
+  readonly method: Operation["method"];
+  readonly path: string;
+  readonly advice = "";
+  readonly #describedPath: string;
+  readonly #shape: ErrorShape;
+  readonly #shared: () => SharedParts;
+  #read: Promise<ReadOperation> | undefined;
+
+  /** @param shape of errors that are not described. */
+  constructor(
+    { method, path }: Contract["others"][number],
+    operationId: unknown,
+    shape: ErrorShape,
+    shared: () => SharedParts,
+  ) {
+    this.operationId = typeof operationId === "string" ? operationId : `${method} ${path}`;
+    this.method = method;
+    this.path = encodePath(path);
+    this.#describedPath = path;
+    this.#shape = shape;
+    this.#shared = shared;
+  }
+
+  async run(
+    exchange: Exchange,
+    { bodyReader }: OperationServices,
+    segments: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const { request } = exchange;
+    try {
+      exchange.caller = sandboxCaller;
+      const [, query = ""] = /\?([^#]*)/.exec(request.url) ?? [];
+      const readBody = () => bodyReader.read(request, sandboxCaller);
+      exchange.reply(await this.respond({ headers: request.headers, query, segments, readBody }));
+    } catch (error) {
+      if (request.signal.aborted) exchange.abort();
+      else exchange.fail(error);
+    }
+  }
+
+  /** Responds as described. It needs no server, and no collection. */
+  async respond(sent: SentRequest): Promise<Response> {
+    this.#read ??= this.#readOperation();
+    let read: ReadOperation;
+    try {
+      read = await this.#read;
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error;
+      return this.#refuse(error.problem);
+    }
+    const { headers } = sent;
+    const preferences = parsePrefer(headers.get("prefer") ?? "");
+    const [code, example] = [preferences.get("code"), preferences.get("example")];
+    const isDynamic = preferences.get("dynamic") === "true";
+    const found = chosenResponse(read.responses, code, example);
+    if (typeof found === "string") return unmetPreference(found, this.#shape);
+    // A forced error needs no valid request.
+    const fault = code !== undefined && Number(code) >= 400 ? undefined : await faultOf(read, sent);
+    if (fault !== undefined) return await fail(read, fault, headers);
+    if (found === undefined) return this.#refuse("it describes no response");
+    const accept = headers.get("accept");
+    const response = await read.responses.write(found, { accept, example, isDynamic });
+    if (response === undefined)
+      return this.#refuse(`no value was found that fits its response ${found.status}; describe an example`);
+    const applied = [code && `code=${code}`, example && `example=${example}`, isDynamic && "dynamic=true"];
+    const followed = applied.filter((each) => each);
+    if (followed.length > 0) response.headers.set("Preference-Applied", followed.join(", "));
+    response.headers.set("Cache-Control", "no-store");
+    return response;
+  }
+
+  async #readOperation(): Promise<ReadOperation> {
+    const { requests, responses, requestChecks, responseChecks, maker } = this.#shared();
+    const at = (document: OpenApiDocument) => {
+      const method = methods.find((each) => each.toUpperCase() === this.method) ?? "get";
+      const root = Place.root(document);
+      return operationAt(root.at("paths", this.#describedPath), this.#describedPath, method);
+    };
+    const described = at(requests);
+    return {
+      described,
+      parameters: await DescribedParameters.read(described, requestChecks),
+      body: await DescribedBody.read(described.place, requestChecks),
+      responses: new DescribedResponses(at(responses).place, responseChecks, maker),
+      errors: readErrorFormat(at(responses), this.#shape),
+    };
+  }
+
+  #refuse(reason: string): Response {
+    const message = `${this.method} ${this.#describedPath} cannot respond as described: ${reason}.`;
+    const format = { shape: this.#shape, shapes: {}, statuses: {} };
+    return errorResponse(format, new ApiError("notImplemented", message));
+  }
+}
+
+/** The response that the preferences choose; why there is none, or undefined if none is described. */
+function chosenResponse(
+  responses: DescribedResponses,
+  code: string | undefined,
+  example: string | undefined,
+): FoundResponse | undefined | string {
+  const isStatus = code === undefined || /^[2-5]\d\d$/.test(code);
+  const first = code === undefined ? responses.usual() : isStatus ? responses.at(Number(code)) : undefined;
+  if (code !== undefined && first === undefined) return `code=${code} is no described response.`;
+  if (example === undefined) return first;
+  const found = responses.withExample(example, first);
+  if (found === undefined || (code !== undefined && found.status !== Number(code)))
+    return `there is no example ${JSON.stringify(example)} of this response.`;
+  return found;
+}
+
+/** The error of a request that is not as described. */
+async function faultOf(
+  { described, parameters, body }: ReadOperation,
+  sent: SentRequest,
+): Promise<ApiError | undefined> {
+  const fault = missingCredentials(described.place, sent) ?? parameters.fault(sent);
+  if (fault !== undefined || !body.isDescribed) return fault;
+  const bytes = await sent.readBody();
+  return bytes instanceof ApiError ? bytes : await body.fault(sent.headers, bytes);
+}
+
+/** Writes an error as the description has it, with its own message where there is a place for it. */
+async function fail(
+  { responses, errors }: ReadOperation,
+  error: ApiError,
+  headers: Headers,
+): Promise<Response> {
+  const own = errorResponse(errors, error);
+  const found = responses.at(formOf(errors, error.code).status);
+  const wanted = { accept: headers.get("accept"), error: apiErrorMembers(errors, error) };
+  const response = found && (await responses.write(found, wanted));
+  if (response === undefined) return own;
+  for (const [name, value] of own.headers) if (!response.headers.has(name)) response.headers.set(name, value);
+  if (response.body === null) response.headers.delete("Content-Type");
+  return response;
+}
+
+/**
+ * The described operations that no collection serves.
+ *
+ * @param others their methods and paths.
+ * @param shape of errors that are not described.
+ */
+export function sandboxOperations(
+  document: OpenApiDocument,
+  others: Contract["others"],
+  shape: ErrorShape,
+): SandboxOperation[] {
+  let parts: SharedParts | undefined;
+  const shared = () => {
+    parts ??= new SharedParts(document);
+    return parts;
+  };
+  const paths = Place.root(document).at("paths");
+  return others.map((other) => {
+    const operationId = paths.at(other.path, other.method.toLowerCase(), "operationId").value;
+    return new SandboxOperation(other, operationId, shape, shared);
+  });
+}
+
+/** Operations that a sentence names. */
+const namedMax = 10;
+
+/** Says which operations only respond as described. */
+export function describedLine(operations: readonly Operation[]): string {
+  const names = operations.slice(0, namedMax).map(({ method, path }) => `${method} ${path}`);
+  const more = operations.length - names.length;
+  const list = [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
+  const [verb, keep] =
+    operations.length === 1 ? ["operation responds", "keeps"] : ["operations respond", "keep"];
+  return `${operations.length} ${verb} as described, and ${keep} nothing: ${list}`;
+}

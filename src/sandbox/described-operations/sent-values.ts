@@ -1,0 +1,57 @@
+// Texts of a request as the values that a schema is for: parameters, and the members of forms.
+
+import { valueTypes } from "../../core/contract/description/field-type.ts";
+import { parseExactJson } from "../../core/contract/json/exact-json.ts";
+import { isObject, type Json } from "../../core/contract/json/json-values.ts";
+import { propertiesOf } from "../../core/contract/schema/restrictions.ts";
+
+/** The name of a member, and its text. */
+export type Pair = readonly [name: string, text: string];
+
+/** A text as a value of JSON, where the schema is for no text. */
+export function valueOfText(text: string, schema: Json): unknown {
+  if (valueTypes(schema).has("string")) return text;
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+}
+
+export function itemsOfTexts(texts: readonly string[], { items }: Json): unknown[] {
+  return texts.map((text) => valueOfText(text, isObject(items) ? items : {}));
+}
+
+/** An object of pairs. Several with one name are an array, where the schema has one. */
+export function objectOfPairs(pairs: readonly Pair[], schema: Json): Json {
+  const members = Map.groupBy(pairs, ([name]) => name);
+  return Object.fromEntries(
+    Array.from(members, ([name, all]) => {
+      const member = memberSchema(schema, name);
+      const texts = all.map(([, text]) => text);
+      return [name, isArray(member) ? itemsOfTexts(texts, member) : valueOfText(texts[0] ?? "", member)];
+    }),
+  );
+}
+
+/** Whether a schema is for arrays, and for no text. */
+export function isArray(schema: Json): boolean {
+  return isOnly(schema, "array");
+}
+
+/** Whether a schema is for one type, and for no text. */
+export function isOnly(schema: Json, type: string): boolean {
+  const types = valueTypes(schema);
+  return types.has(type) && !types.has("string");
+}
+
+function memberSchema(schema: Json, name: string): Json {
+  const parts = [schema, ...["allOf", "anyOf", "oneOf"].flatMap((keyword) => schema[keyword] ?? [])];
+  for (const part of parts.filter(isObject)) {
+    const properties = propertiesOf(part);
+    const found = Object.hasOwn(properties, name) ? properties[name] : part.additionalProperties;
+    if (isObject(found)) return found;
+  }
+  return {};
+}

@@ -1,0 +1,159 @@
+// Values that are made from schemas: whatever the schema, one that is made fits it.
+
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import type { OpenApiDocument } from "../../../src/core/contract/contract.ts";
+import { Place } from "../../../src/core/contract/description/place.ts";
+import { SchemaReader } from "../../../src/core/contract/schema/schema-reader.ts";
+import { documentFor } from "../../../src/sandbox/described-operations/directions.ts";
+import { fits, ValueMaker } from "../../../src/sandbox/described-operations/made-values.ts";
+
+const documentOf = (schemas: object, version = "3.1.0"): OpenApiDocument => ({
+  openapi: version,
+  info: { title: "a", version: "1" },
+  components: { schemas },
+});
+
+async function made(schemas: object, { seed = 1, version = "3.1.0", isDynamic = false } = {}) {
+  const place = Place.root(documentFor(documentOf(schemas, version), "response")).at(
+    "components",
+    "schemas",
+    "A",
+  );
+  const check = await new SchemaReader().check(place);
+  const value = new ValueMaker().make(place, check, isDynamic ? undefined : seed);
+  return { value, isFit: value !== undefined && fits(check, value) };
+}
+
+const leaf = fc.oneof(
+  fc.record({ type: fc.constant("string"), minLength: fc.nat(4), maxLength: fc.integer({ min: 4, max: 9 }) }),
+  fc
+    .constantFrom("date-time", "uuid", "email", "duration", "ipv6", "byte")
+    .map((format) => ({ type: "string", format })),
+  fc
+    .constantFrom("^[a-f\\d]{3,5}$", "^v\\d+(?:\\.\\d+)?$", "^(?:on|off)$")
+    .map((pattern) => ({ type: "string", pattern })),
+  fc.record({
+    type: fc.constant("integer"),
+    minimum: fc.integer({ min: -50, max: 0 }),
+    maximum: fc.integer({ min: 60, max: 90 }),
+    multipleOf: fc.integer({ min: 1, max: 9 }),
+  }),
+  fc.constantFrom({ enum: ["a", 1, null] }, { const: { b: [1] } }, { type: ["boolean", "null"] }),
+);
+const { schema } = fc.letrec<{ schema: object }>((tie) => ({
+  schema: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    leaf,
+    fc.record({
+      type: fc.constant("array"),
+      items: tie("schema"),
+      minItems: fc.nat(2),
+      maxItems: fc.integer({ min: 2, max: 5 }),
+    }),
+    fc.tuple(tie("schema"), tie("schema"), fc.subarray(["a", "b"])).map(([a, b, required]) => {
+      return {
+        type: "object",
+        properties: { a, b, again: { $ref: "#/components/schemas/A" } },
+        required,
+        additionalProperties: false,
+      };
+    }),
+    fc.tuple(tie("schema"), tie("schema")).map((anyOf) => ({ anyOf })),
+  ),
+}));
+
+test("a value is made for each schema, it fits, and the same seed gives the same one", async () => {
+  await fc.assert(
+    fc.asyncProperty(schema, fc.nat(1_000), async (A, seed) => {
+      const first = await made({ A }, { seed });
+      expect(first.isFit).toBe(true);
+      expect(await made({ A }, { seed })).toEqual(first);
+    }),
+    { numRuns: 40, seed: 1 },
+  );
+});
+
+const naming = (kind: string) => ({
+  allOf: [
+    { $ref: "#/components/schemas/A" },
+    { required: [kind], properties: { [kind]: { type: "integer" } } },
+  ],
+});
+const animal = {
+  type: "object",
+  required: ["kind"],
+  properties: { kind: { type: "string" } },
+  discriminator: { propertyName: "kind" },
+};
+
+test.each<[string, Record<string, unknown>, string | undefined, unknown]>([
+  ["an example before a default", { A: { type: "string", example: "x", default: "y" } }, undefined, "x"],
+  ["a default before an enum", { A: { enum: ["x", "y"], default: "y" } }, undefined, "y"],
+  [
+    "no example that does not fit",
+    { A: { type: "integer", minimum: 5, maximum: 5, example: "x" } },
+    undefined,
+    5,
+  ],
+  [
+    "the digits of an example",
+    { A: { type: "integer", example: 9007199254740993n } },
+    undefined,
+    9007199254740993n,
+  ],
+  [
+    "no writeOnly member",
+    {
+      A: {
+        type: "object",
+        required: ["a", "b"],
+        properties: { a: { const: 1 }, b: { type: "string", writeOnly: true } },
+      },
+    },
+    undefined,
+    { a: 1 },
+  ],
+  [
+    "a value rather than null",
+    { A: { type: "integer", nullable: true, minimum: 7, maximum: 7 } },
+    "3.0.3",
+    7,
+  ],
+  ["limits of 3.0", { A: { type: "integer", minimum: 7, exclusiveMinimum: true, maximum: 8 } }, "3.0.3", 8],
+  [
+    "as many items as are needed",
+    { A: { type: "array", minItems: 3, maxItems: 900, items: { const: 1 } } },
+    undefined,
+    [1, 1, 1],
+  ],
+  [
+    "the name of a schema that extends another",
+    { A: animal, Cat: naming("claws") },
+    "3.0.3",
+    { kind: "Cat", claws: expect.any(Number) },
+  ],
+])("makes %s", async (_, schemas, version, value) => {
+  expect(await made(schemas, version === undefined ? {} : { version })).toEqual({ value, isFit: true });
+});
+
+test("what no value fits has none, and recursive schemas end", async () => {
+  const node = (required: string[]) => ({
+    type: "object",
+    required,
+    properties: {
+      next: { $ref: "#/components/schemas/A" },
+      all: { type: "array", items: { $ref: "#/components/schemas/A" } },
+    },
+  });
+  expect((await made({ A: node(["next"]) })).value).toBeUndefined();
+  expect((await made({ A: node(["all"]) })).isFit).toBe(true);
+  expect((await made({ A: { type: "string", minLength: 10 ** 9 } })).value).toBeUndefined();
+});
+
+test("without a seed another value is made each time", async () => {
+  const values = await Promise.all(
+    [1, 2, 3].map(() => made({ A: { type: "string", minLength: 20, example: "x" } }, { isDynamic: true })),
+  );
+  expect(new Set(values.map(({ value }) => value)).size).toBe(3);
+});
