@@ -9,8 +9,8 @@ import { ApiError } from "../../core/contract/errors.ts";
 import { parseExactJson } from "../../core/contract/json/exact-json.ts";
 import type { Json } from "../../core/contract/json/json-values.ts";
 import { decodeUtf8 } from "../../core/contract/json/utf8.ts";
-import { describeFault, type SchemaCheck } from "../../core/contract/schema/schema-check.ts";
-import { Work } from "../../core/contract/schema/work.ts";
+import type { SchemaCheck } from "../../core/contract/schema/schema-check.ts";
+import { faultIn } from "./made-values.ts";
 import { matchesMedia } from "./media-types.ts";
 import { objectOfPairs, type Pair } from "./sent-values.ts";
 
@@ -59,8 +59,8 @@ export class DescribedBody {
     if (media.checked === undefined) return undefined;
     const value = await parseBody(type, bytes, media.checked.schema);
     if (value instanceof ApiError || value === undefined) return value;
-    const fault = media.checked.check.fault(value.parsed, new Work());
-    return fault && new ApiError("invalidPlant", `The body is not valid: ${describeFault(fault)}.`);
+    const fault = faultIn(media.checked.check, value.parsed);
+    return fault === undefined ? undefined : new ApiError("invalidPlant", `The body is not valid: ${fault}.`);
   }
 }
 

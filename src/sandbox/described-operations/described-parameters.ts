@@ -8,8 +8,8 @@ import { ContractError, type Place } from "../../core/contract/description/place
 import { ApiError } from "../../core/contract/errors.ts";
 import type { Json } from "../../core/contract/json/json-values.ts";
 import { decodePercent } from "../../core/contract/json/percent-encoding.ts";
-import { describeFault, type SchemaCheck } from "../../core/contract/schema/schema-check.ts";
-import { Work } from "../../core/contract/schema/work.ts";
+import type { SchemaCheck } from "../../core/contract/schema/schema-check.ts";
+import { faultIn } from "./made-values.ts";
 import { isArray, isOnly, itemsOfTexts, objectOfPairs, type Pair, valueOfText } from "./sent-values.ts";
 
 /** The parts of a request that parameters are in. */
@@ -61,9 +61,8 @@ export class DescribedParameters {
       if (value === undefined && isRequired)
         return invalid(`The ${where} parameter ${name} is missing, which must be ${check.expected}.`);
       if (value === undefined || (value === "" && mayBeEmpty)) continue;
-      const fault = check.fault(value, new Work());
-      if (fault !== undefined)
-        return invalid(`The ${where} parameter ${name} is not valid: ${describeFault(fault)}.`);
+      const fault = faultIn(check, value);
+      if (fault !== undefined) return invalid(`The ${where} parameter ${name} is not valid: ${fault}.`);
     }
     return undefined;
   }

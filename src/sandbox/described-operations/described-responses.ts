@@ -32,48 +32,45 @@ const withoutBody: readonly number[] = [204, 205, 304];
 const fixedSeed = 1;
 
 export class DescribedResponses {
-  readonly #all: readonly FoundResponse[];
+  /** The members of `responses`. */
+  readonly #described: ReadonlyMap<string, Place>;
   readonly #checks: Checks;
   readonly #maker: ValueMaker;
 
   /** @param operation of the description as responses have it. */
   constructor(operation: Place, checks: Checks, maker: ValueMaker) {
+    const members = operation.at("responses").members;
+    this.#described = new Map(members.map(([key, place]) => [key.toUpperCase(), place]));
     this.#checks = checks;
     this.#maker = maker;
-    this.#all = operation.at("responses").members.flatMap(([key, place]) => {
-      const [, digits] = /^([1-5](?:\d\d|XX))$/i.exec(key) ?? [];
-      const status = digits === undefined ? Number.NaN : Number(digits.replace(/XX/i, "00"));
-      // A server that responds with 101 speaks another protocol.
-      return status >= 200 ? [{ status, place }] : [];
-    });
-    this.#fallback = operation.at("responses", "default");
-    this.#ranges = operation.at("responses");
   }
-
-  readonly #fallback: Place;
-  readonly #ranges: Place;
 
   /** The described response with a status, of its class, or of all others. */
   at(status: number): FoundResponse | undefined {
-    const range = this.#ranges.members.find(([key]) => key.toUpperCase() === `${Math.trunc(status / 100)}XX`);
-    const exact = this.#ranges.at(String(status));
-    const place = [exact, range?.[1], this.#fallback].find((each) => each?.value !== undefined);
+    const keys = [String(status), `${Math.trunc(status / 100)}XX`, "DEFAULT"];
+    const place = this.#described.get(keys.find((key) => this.#described.has(key)) ?? "");
     return place && { status, place };
   }
 
   /** The response to a request that is as described: the first success, or what there is instead. */
   usual(): FoundResponse | undefined {
-    const sorted = this.#all.toSorted((one, other) => one.status - other.status);
-    const success = sorted.find(({ status }) => status < 300);
-    if (success !== undefined) return success;
-    return this.#fallback.value === undefined ? sorted[0] : { status: 200, place: this.#fallback };
+    const [first] = this.#withStatus();
+    const success = first !== undefined && first.status < 300 ? first : undefined;
+    return success ?? (this.#described.has("DEFAULT") ? this.at(200) : first);
+  }
+
+  /** The responses that are described for a status or a class, in their order. */
+  #withStatus(): FoundResponse[] {
+    // A server that responds with 101 speaks another protocol.
+    const keys = [...this.#described.keys()].filter((key) => /^[2-5](?:\d\d|XX)$/.test(key));
+    return keys.toSorted().flatMap((key) => this.at(Number(key.replace("XX", "00"))) ?? []);
   }
 
   /** The response that has an example with a name, of the one that is sent otherwise, or of all. */
   withExample(name: string, first: FoundResponse | undefined): FoundResponse | undefined {
     const has = ({ place }: FoundResponse) =>
       place.at("content").members.some(([, media]) => media.at("examples", name).value !== undefined);
-    return [...(first === undefined ? [] : [first]), ...this.#all].find(has);
+    return [...(first === undefined ? [] : [first]), ...this.#withStatus()].find(has);
   }
 
   /** Writes a response; undefined if no value fits its schema. */

@@ -8,8 +8,8 @@ import { referencedMembers } from "../../core/contract/json/json-pointer.ts";
 import { isObject, type Json, numberText } from "../../core/contract/json/json-values.ts";
 import { numberFormat, textFormat, textFormatNames } from "../../core/contract/schema/formats.ts";
 import { isAnnotation, mapSubschemas, requiredOf } from "../../core/contract/schema/restrictions.ts";
-import type { SchemaCheck } from "../../core/contract/schema/schema-check.ts";
-import { Work } from "../../core/contract/schema/work.ts";
+import { describeFault, type SchemaCheck } from "../../core/contract/schema/schema-check.ts";
+import { Work, WorkExceeded } from "../../core/contract/schema/work.ts";
 
 /** Which values of a description an attempt takes over: all, those that are no objects, or none. */
 type Examples = "all" | "scalars" | "none";
@@ -168,7 +168,18 @@ export class ValueMaker {
 }
 
 export function fits(check: SchemaCheck, value: unknown): boolean {
-  return check.fault(value, new Work()) === undefined;
+  return faultIn(check, value) === undefined;
+}
+
+/** What is wrong with a value, in words. */
+export function faultIn(check: SchemaCheck, value: unknown): string | undefined {
+  try {
+    const fault = check.fault(value, new Work());
+    return fault && describeFault(fault);
+  } catch (error) {
+    if (error instanceof WorkExceeded) return error.message;
+    throw error;
+  }
 }
 
 const ourFormats = Object.fromEntries(
