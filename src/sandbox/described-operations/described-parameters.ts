@@ -10,7 +10,15 @@ import type { Json } from "../../core/contract/json/json-values.ts";
 import { decodePercent } from "../../core/contract/json/percent-encoding.ts";
 import type { SchemaCheck } from "../../core/contract/schema/schema-check.ts";
 import { faultIn } from "./made-values.ts";
-import { isArray, isOnly, itemsOfTexts, objectOfPairs, type Pair, valueOfText } from "./sent-values.ts";
+import {
+  isArray,
+  isOnly,
+  itemsOfTexts,
+  mayHave,
+  objectOfPairs,
+  type Pair,
+  valueOfText,
+} from "./sent-values.ts";
 
 /** The parts of a request that parameters are in. */
 export interface SentParameters {
@@ -55,9 +63,10 @@ export class DescribedParameters {
 
   /** The error of the first parameter that is missing, or that does not fit its schema. */
   fault(sent: SentParameters): ApiError | undefined {
+    const names = new Set(this.#all.map(({ name }) => name));
     for (const parameter of this.#all) {
       const { name, in: where, isRequired, mayBeEmpty, check } = parameter;
-      const value = sentValue(parameter, sent);
+      const value = sentValue(parameter, sent, names);
       if (value === undefined && isRequired)
         return invalid(`The ${where} parameter ${name} is missing, which must be ${check.expected}.`);
       if (value === undefined || (value === "" && mayBeEmpty)) continue;
@@ -99,11 +108,19 @@ async function readParameter(place: Place, checks: Checks): Promise<Parameter | 
   }
 }
 
-/** The value that was sent; undefined for none. */
-function sentValue(parameter: Parameter, { headers, query, segments }: SentParameters): unknown {
+/**
+ * The value that was sent; undefined for none.
+ *
+ * @param names of all parameters, which are no members of one that is an object.
+ */
+function sentValue(
+  parameter: Parameter,
+  { headers, query, segments }: SentParameters,
+  names: ReadonlySet<string>,
+): unknown {
   const { name, in: where } = parameter;
-  if (where === "query") return formValue(parameter, pairsOf(query.replaceAll("+", " "), "&"));
-  if (where === "cookie") return formValue(parameter, pairsOf(headers.get("cookie") ?? "", ";"));
+  if (where === "query") return formValue(parameter, pairsOf(query.replaceAll("+", " "), "&"), names);
+  if (where === "cookie") return formValue(parameter, pairsOf(headers.get("cookie") ?? "", ";"), names);
   if (where === "header") return textValue(parameter, headers.get(name) ?? undefined);
   return textValue(parameter, pathText(parameter, segments[name]));
 }
@@ -121,7 +138,7 @@ const separators: Readonly<Record<string, RegExp>> = {
   pipeDelimited: /\||%7c/i,
 };
 
-function formValue(parameter: Parameter, pairs: readonly Pair[]): unknown {
+function formValue(parameter: Parameter, pairs: readonly Pair[], names: ReadonlySet<string>): unknown {
   const { name, style, explode, isJson, schema } = parameter;
   if (style === "deepObject") {
     const members = pairs.flatMap(([each, text]): Pair[] => {
@@ -134,10 +151,13 @@ function formValue(parameter: Parameter, pairs: readonly Pair[]): unknown {
   }
   const texts = pairs.filter(([each]) => each === name).map(([, text]) => text);
   if (explode && !isJson && isOnly(schema, "object")) {
-    const known = pairs.map(([each, text]): Pair => [each, decodePercent(text)]);
-    const object = objectOfPairs(known, schema);
-    const own = Object.entries(object).filter(([each]) => JSON.stringify(schema).includes(`"${each}":`));
-    return own.length === 0 ? undefined : Object.fromEntries(own);
+    const own = pairs.filter(([each]) => mayHave(schema, each) && !names.has(each.replace(/\[.*/s, "")));
+    return own.length === 0
+      ? undefined
+      : objectOfPairs(
+          own.map(([each, text]) => [each, decodePercent(text)]),
+          schema,
+        );
   }
   if (texts.length === 0) return undefined;
   if (isArray(schema) && !isJson && explode) return itemsOfTexts(texts.map(decodePercent), schema);

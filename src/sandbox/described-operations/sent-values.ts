@@ -46,12 +46,25 @@ export function isOnly(schema: Json, type: string): boolean {
   return types.has(type) && !types.has("string");
 }
 
+/** Whether an object of a schema may have a member; an object without named members may have any. */
+export function mayHave(schema: Json, name: string): boolean {
+  const parts = partsOf(schema).filter((part) => part.properties !== undefined);
+  const isNamed = (part: Json) =>
+    Object.hasOwn(propertiesOf(part), name) || Boolean(part.additionalProperties);
+  return parts.length === 0 || parts.some(isNamed);
+}
+
 function memberSchema(schema: Json, name: string): Json {
-  const parts = [schema, ...["allOf", "anyOf", "oneOf"].flatMap((keyword) => schema[keyword] ?? [])];
-  for (const part of parts.filter(isObject)) {
+  for (const part of partsOf(schema)) {
     const properties = propertiesOf(part);
     const found = Object.hasOwn(properties, name) ? properties[name] : part.additionalProperties;
     if (isObject(found)) return found;
   }
   return {};
+}
+
+function partsOf(schema: Json): Json[] {
+  return [schema, ...["allOf", "anyOf", "oneOf"].flatMap((keyword) => schema[keyword] ?? [])].filter(
+    isObject,
+  );
 }
