@@ -152,7 +152,8 @@ function formValue(parameter: Parameter, pairs: readonly Pair[], names: Readonly
   const texts = pairs.filter(([each]) => each === name).map(([, text]) => text);
   if (explode && !isJson && isOnly(schema, "object")) {
     const own = pairs.filter(([each]) => mayHave(schema, each) && !names.has(each.replace(/\[.*/s, "")));
-    return own.length === 0
+    // An empty object is written as nothing.
+    return own.length === 0 && !parameter.isRequired
       ? undefined
       : objectOfPairs(
           own.map(([each, text]) => [each, decodePercent(text)]),

@@ -144,6 +144,12 @@ const document = {
         },
       },
     },
+    "/report": {
+      get: {
+        parameters: [query("filter", { type: "object", additionalProperties: true }, { required: true })],
+        responses: { default: { description: "as text", content: { "text/*": { schema: text() } } } },
+      },
+    },
     "/never": {
       get: {
         responses: {
@@ -177,7 +183,7 @@ const asJson = { "Content-Type": "application/json" };
 
 test("one line of the start names them with their number, and the collection is served as before", async () => {
   expect(notes).toContain(
-    "contract: 5 operations respond as described, and keep nothing: GET /search, POST /login, GET /works/{id}/images/{size}, PUT /works/{id}/images/{size}, GET /never\n",
+    "contract: 6 operations respond as described, and keep nothing: GET /search, POST /login, GET /works/{id}/images/{size}, PUT /works/{id}/images/{size}, GET /report, GET /never\n",
   );
   expect(notes).not.toContain("responds with 501");
   const created = await sendBody("POST", "/works", '{"id":1,"title":"Lilies","kind":"painting"}', asJson);
@@ -278,6 +284,11 @@ test("Accept chooses among the formats, and another method of the path gets 405"
   expect(await textOf({ Accept: "text/*" })).toBe("a lily");
   const deleted = await send(sandbox.url + path, { method: "DELETE" });
   expect([deleted.status, deleted.headers.get("allow")]).toEqual([405, "GET, HEAD, PUT"]);
+});
+
+test("an empty object is written as nothing, and `default` is the success where no other is described", async () => {
+  const { status, headers } = await fetch(`${sandbox.url}/report`);
+  expect([status, headers.get("content-type")]).toEqual([200, "text/plain"]);
 });
 
 test("a response that no value fits is 501, with a sentence", async () => {
