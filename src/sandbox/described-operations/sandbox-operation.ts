@@ -8,7 +8,7 @@ import {
   methods,
   operationAt,
 } from "../../core/contract/description/described-operation.ts";
-import { readErrorFormat } from "../../core/contract/description/error-shapes.ts";
+import { errorFormatOf, readErrors } from "../../core/contract/description/error-shapes.ts";
 import { ContractError, Place } from "../../core/contract/description/place.ts";
 import {
   apiErrorMembers,
@@ -147,7 +147,7 @@ export class SandboxOperation implements Operation {
       parameters: await DescribedParameters.read(described, requestChecks),
       body: await DescribedBody.read(described.place, requestChecks),
       responses: new DescribedResponses(at(responses).place, responseChecks, maker),
-      errors: readErrorFormat(at(responses), this.#shape),
+      errors: errorFormatOf(readErrors(at(responses)), this.#shape),
     };
   }
 
