@@ -67,7 +67,7 @@ export class CitusDatabases implements AsyncDisposable {
   async distribute(database: string): Promise<void> {
     await this.coordinator.query(
       database,
-      "SELECT create_distributed_table('plants', 'id', shard_count => 4)",
+      "SELECT create_distributed_table(name, 'id', shard_count => 4) FROM collections",
     );
   }
 
