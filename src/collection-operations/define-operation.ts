@@ -13,8 +13,8 @@ import type { OperationDocument } from "../core/http/operation-document.ts";
 import { checkHeaders } from "../core/http/required-headers.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SharedBudget } from "../core/store/fair-share.ts";
+import { TurnTimeout } from "../core/store/groups.ts";
 import type { OperationStore } from "../core/store/operation-store.ts";
-import { TurnTimeout } from "../core/store/turns.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
 
 /** The response of an operation: JSON, or no body. */

@@ -40,10 +40,10 @@ export function editOne(
   { collection, id, headers, caller, resolveCreator, store }: EditCall,
   decide: (plant: Plant | undefined, stored: StoredOne | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
-  return store.change(collection, id, async (access) => {
-    const run = new EditRun(access, clientEditor(caller));
+  return store.change(collection, id, async () => {
+    const run = new EditRun(store, clientEditor(caller));
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const stored = await readOne(collection, access, id);
+      const stored = await readOne(collection, store, id);
       const plant = decide(stored?.plant, stored);
       if (plant instanceof ApiError) return plant;
       const failed = checkPreconditions(headers, stored?.entityTag);
@@ -55,18 +55,15 @@ export function editOne(
       if (isSame) return { stored, isCreated: false };
       const unknown = plant && caller.creator === undefined ? await resolveCreator(caller) : undefined;
       if (unknown !== undefined) return unknown;
-      const createdAt = stored === undefined ? BigInt(Date.now()) : stored.createdAt;
+      const editedAt = Date.now();
+      const createdAt = stored?.createdAt ?? BigInt(editedAt);
       const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
       const change = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
-      const [outcome] = await run.edit(collection, [change]);
-      if (outcome === "done") {
-        const edited = plant && toStored(collection, plant, createdAt);
-        if (edited !== undefined && collection.keepsChangeTime) {
-          const changedAt = (await readOne(collection, access, id))?.changedAt;
-          return { stored: { ...edited, changedAt }, isCreated: stored === undefined };
-        }
-        return { stored: edited, isCreated: stored === undefined };
-      }
+      const [outcome] = await run.edit(collection, [change], editedAt);
+      if (outcome === "changed") continue;
+      const isCreated = stored === undefined;
+      const changedAt = isCreated || !collection.keepsChangeTime ? null : BigInt(editedAt);
+      return { stored: plant && { ...toStored(collection, plant, createdAt), changedAt }, isCreated };
     }
     return unavailable(`The ${collection.words.one} is being changed by others`);
   });

@@ -3,8 +3,8 @@
 import type { Collection, PlantColumns, Representation } from "../core/contract/contract.ts";
 import { itemUrl, responseJson, toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { type TimeColumns, timeColumns } from "../core/store/group-read.ts";
 import type { OperationStore } from "../core/store/operation-store.ts";
+import { type TimeColumns, timeColumns } from "../core/store/plant-rows.ts";
 import type { SqlValue } from "../core/store/sql-connection.ts";
 import { pageBytesMax } from "./operation-settings.ts";
 

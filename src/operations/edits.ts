@@ -14,7 +14,7 @@ import {
   type EditOutcome,
   editsMax,
   type PlantEdit,
-  type RunPart,
+  type RecordedEdit,
 } from "../core/store/plant-edit.ts";
 import { parseRecorded } from "../core/store/recorded-plant.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
@@ -49,7 +49,7 @@ const pauseMsMax = 50;
 
 /** Makes edits of one run. */
 interface EditStore {
-  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]>;
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]>;
 }
 
 /** Edits that the history shows, and undoes, together. */
@@ -72,20 +72,27 @@ export class EditRun {
   }
 
   /** Makes any number of edits, in transactions of at most editsMax. See PlantStore.edit. */
-  async edit({ table }: Collection, edits: readonly PlantEdit[]): Promise<EditOutcome[]> {
+  async edit(
+    { table }: Collection,
+    edits: readonly PlantEdit[],
+    editedAt = Date.now(),
+  ): Promise<EditOutcome[]> {
     const outcomes: EditOutcome[] = [];
     for (let at = 0; at < edits.length; at += editsMax) {
       const some = edits.slice(at, at + editsMax);
-      const part = { table, run: this.id, editor: this.#editor, first: this.#next };
-      this.#next += some.length;
+      const recorded = some.map((edit) => this.#recorded(table, edit, editedAt));
       if (this.#lastMs > 0) await this.#pause?.(Math.min(this.#lastMs, pauseMsMax));
       const startedAt = performance.now();
-      const committed = await this.#store.edit(some, part);
+      const committed = await this.#store.edit(recorded);
       this.#lastMs = performance.now() - startedAt;
       for (const [index, edit] of some.entries()) if (committed[index] === "done") this.#count(edit);
       outcomes.push(...committed);
     }
     return outcomes;
+  }
+
+  #recorded(table: string, edit: PlantEdit, editedAt: number): RecordedEdit {
+    return { table, edit, run: this.id, seq: this.#next++, editor: this.#editor, editedAt };
   }
 
   #count({ expected, replacement }: PlantEdit): void {

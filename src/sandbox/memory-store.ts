@@ -2,7 +2,7 @@
 
 import type { Collection, Contract, Plant } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../core/store/plant-edit.ts";
+import { type EditOutcome, editWork, type RecordedEdit } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { SqlTokens, type TokenStore } from "../core/store/sql-tokens.ts";
@@ -55,8 +55,8 @@ export class MemoryStore implements PlantStore {
     return this.#current.plants.create(batch, createdAt);
   }
 
-  async edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
-    return this.#current.transactions.change(() => editWork(this.contract, edits, run));
+  async edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    return this.#current.transactions.change(() => editWork(this.contract, edits));
   }
 
   async bytesOnDisk(): Promise<number> {

@@ -2,35 +2,37 @@
 
 import type { Collection } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import { GroupEdit } from "./group-edit.ts";
-import { GroupRead, type PlantRow } from "./group-read.ts";
-import type { EditOutcome, PlantEdit, RunPart } from "./plant-edit.ts";
+import { Groups, Turns } from "./groups.ts";
+import type { EditOutcome, RecordedEdit } from "./plant-edit.ts";
+import { type PlantRow, rowReader } from "./plant-rows.ts";
 import type { PlantStore } from "./plant-store.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import { Turns } from "./turns.ts";
 
 export interface OperationStore {
   /** Makes edits, in a transaction with those of others. */
-  edit(edits: readonly PlantEdit[], run: RunPart): Promise<EditOutcome[]>;
-  /** Reads one plant, in a group with others and without waiting for lists. */
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]>;
+  /**
+   * Reads one plant, in a query with others and without waiting for lists. It sees every change
+   * that was acknowledged before, because its query starts after the call.
+   */
   get(collection: Collection, id: PlantId): Promise<PlantRow | undefined>;
   /** Reads lists. Never delays creates. */
   readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
   /**
-   * Runs work that reads a plant, without waiting for lists, and then edits it. Other changes of
-   * this plant by `change` wait for it; those of other plants share its transaction.
+   * Runs work that reads a plant and then edits it. Other changes of this plant by `change` wait
+   * for it; those of other plants share its transaction.
    */
-  change<Result>(
-    collection: Collection,
-    id: PlantId,
-    work: (access: ChangeAccess) => Promise<Result>,
-  ): Promise<Result>;
+  change<Result>(collection: Collection, id: PlantId, work: () => Promise<Result>): Promise<Result>;
 }
 
-type ChangeAccess = Pick<OperationStore, "get" | "edit">;
-
 /** How long a read or an edit of an operation waits for its turn. */
-const turnMsMax = 10_000;
+const waitMsMax = 10_000;
+
+/**
+ * Limits the memory of a group: with plants of the largest bodies it takes 64 MB to read them. On
+ * SQLite it also limits how long the batches of creates wait for edits.
+ */
+const callsMax = 64;
 
 /**
  * Opens the store for the operations of each caller.
@@ -44,37 +46,34 @@ export async function openOperationStore(
   resources: AsyncDisposableStack,
 ): Promise<(callerKey: string) => OperationStore> {
   const sql = resources.use(await store.openSql());
-  const reads = new Turns(turnMsMax);
+  const lists = new Turns(waitMsMax);
+  /** The gets of each table. */
   const gets = new Map(
-    store.contract.collections.map((each) => [each.table, new GroupRead(single, each, turnMsMax)]),
+    store.contract.collections.map((each) => [
+      each.table,
+      new Groups({ callsMax, waitMsMax }, rowReader(single, each)),
+    ]),
   );
-  const edits = new GroupEdit(store, turnMsMax);
+  const edits = new Groups({ callsMax, waitMsMax }, (some: readonly RecordedEdit[]) => store.edit(some));
   /** The changes of each plant that is being changed. */
   const changes = new Map<string, { readonly turns: Turns; count: number }>();
-  return (caller) => {
-    const access: ChangeAccess = {
-      get: ({ table }, id) => (gets.get(table) as GroupRead).get(caller, id),
-      edit: (some, run) => edits.edit(caller, some, run),
-    };
-    return {
-      ...access,
-      read: {
-        dialect: sql.dialect,
-        inTime: sql.inTime,
-        query: (...query: Parameters<SqlConnection["query"]>) =>
-          reads.run(caller, () => sql.query(...query)) as Promise<never[]>,
-      },
-      change({ table }, id, work) {
-        const key = `${table} ${id}`;
-        const own = changes.get(key) ?? { turns: new Turns(turnMsMax), count: 0 };
-        changes.set(key, own);
-        own.count++;
-        return own.turns
-          .run(caller, () => work(access))
-          .finally(() => {
-            if (--own.count === 0) changes.delete(key);
-          });
-      },
-    };
-  };
+  return (caller) => ({
+    edit: (some) => Promise.all(some.map((edit) => edits.add(caller, edit))),
+    get: ({ table }, id) => (gets.get(table) as Groups<PlantId, PlantRow | undefined>).add(caller, id),
+    read: {
+      dialect: sql.dialect,
+      inTime: sql.inTime,
+      query: (...query: Parameters<SqlConnection["query"]>) =>
+        lists.run(caller, () => sql.query(...query)) as Promise<never[]>,
+    },
+    change({ table }, id, work) {
+      const key = `${table} ${id}`;
+      const own = changes.get(key) ?? { turns: new Turns(waitMsMax), count: 0 };
+      changes.set(key, own);
+      own.count++;
+      return own.turns.run(caller, work).finally(() => {
+        if (--own.count === 0) changes.delete(key);
+      });
+    },
+  });
 }

@@ -45,15 +45,18 @@ export interface Creation {
   readonly creator: bigint | null;
 }
 
-/** The run that the edits of a call are recorded under, in the table `edits`. */
-export interface RunPart {
+/** An edit with what the history says of it, in the table `edits`. */
+export interface RecordedEdit {
   /** The table of the collection that is edited. */
   readonly table: string;
+  readonly edit: PlantEdit;
   readonly run: string;
+  /** Its number in the run. */
+  readonly seq: number;
   /** Who edits, as JSON. */
   readonly editor: string;
-  /** The number of the first edit; the others of the call follow it, each number once in a run. */
-  readonly first: number;
+  /** Milliseconds since the epoch. */
+  readonly editedAt: number;
 }
 
 /**
@@ -78,54 +81,56 @@ type EditedRow = PlantColumns & {
  * Makes edits and records them, in the caller's transaction. See PlantStore.edit. On Citus every
  * edit of a plant is for one shard, and `edits` stays on the coordinator.
  *
- * @param runs the run of all edits, or that of each.
  * @param collation follows the name of a text column, so that texts are compared by their bytes.
  */
 export function* editWork(
   contract: Contract,
-  edits: readonly PlantEdit[],
-  runs: RunPart | readonly RunPart[],
+  edits: readonly RecordedEdit[],
   collation = "",
 ): SqlWork<EditOutcome[]> {
-  const editedAt = Date.now();
-  const all = edits.map((edit, index) => {
-    const part = "run" in runs ? { ...runs, first: runs.first + index } : (runs[index] as RunPart);
-    return { edit, part, collection: collectionOf(contract, part.table), index };
-  });
   // Sorted by table and id, so that two transactions lock the same plants in the same order and
   // cannot deadlock.
-  const inOrder = all.toSorted(
-    ({ edit: { id: one }, part }, { edit: { id: other }, part: { table } }) =>
-      Number(part.table > table) - Number(part.table < table) || Number(one > other) - Number(one < other),
+  const inOrder = [...edits.entries()].toSorted(
+    ([, { table: oneTable, edit: one }], [, { table, edit: other }]) =>
+      Number(oneTable > table) - Number(oneTable < table) ||
+      Number(one.id > other.id) - Number(one.id < other.id),
   );
+  const written = yield inOrder.map(([, edit]) => writeStatement(contract, edit, collation));
   const edited: (EditedRow | undefined)[] = [];
-  for (const { index, edit, collection } of inOrder)
-    edited[index] = (yield writeStatement(collection, edit, editedAt, collation))[0] as EditedRow | undefined;
-  for (const { index, edit, part, collection } of all) {
+  for (const [place, [index]] of inOrder.entries())
+    edited[index] = written[place]?.[0] as EditedRow | undefined;
+  yield edits.flatMap((edit, index) => {
     const row = edited[index];
-    if (row === undefined) continue;
-    const { id, expected, replacement } = edit;
-    const { table, run, editor, first } = part;
-    const before = expected === "any" ? toValues(collection, row) : expected;
-    const texts = [editor, recordedPlant(collection, id, before), recordedPlant(collection, id, replacement)];
-    const { created_at, creator } = row;
-    yield {
-      sql: `INSERT INTO edits (run, seq, collection, plant_id, edited_at, editor, before, after, created_at, creator)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-      parameters: [run, first, table, String(id), editedAt, ...texts, created_at, creator],
-    };
-  }
+    return row === undefined ? [] : [recordStatement(contract, edit, row)];
+  });
   return edits.map((_, index) => (edited[index] === undefined ? "changed" : "done"));
+}
+
+/** Records an edit that has been made. */
+function recordStatement(
+  contract: Contract,
+  { table, edit: { id, expected, replacement }, run, seq, editor, editedAt }: RecordedEdit,
+  row: EditedRow,
+): SqlStatement {
+  const collection = collectionOf(contract, table);
+  const before = expected === "any" ? toValues(collection, row) : expected;
+  const texts = [editor, recordedPlant(collection, id, before), recordedPlant(collection, id, replacement)];
+  return {
+    sql: `INSERT INTO edits (run, seq, collection, plant_id, edited_at, editor, before, after, created_at, creator)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    parameters: [run, seq, table, String(id), editedAt, ...texts, row.created_at, row.creator],
+    isPrepared: true,
+  };
 }
 
 /** Makes an edit if the stored plant is the expected one; only then it returns a row. */
 function writeStatement(
-  collection: Collection,
-  { id, expected, replacement, creation }: PlantEdit,
-  editedAt: number,
+  contract: Contract,
+  { table, edit: { id, expected, replacement, creation }, editedAt }: RecordedEdit,
   collation: string,
 ): SqlStatement {
-  const { table, fields } = collection;
+  const collection = collectionOf(contract, table);
+  const { fields } = collection;
   const columns = fields.map(({ column }) => column);
   const parameters: SqlValue[] = [];
   const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
@@ -137,17 +142,18 @@ function writeStatement(
     const others = [createdAt, creator, id].map(parameter);
     const sql = `INSERT INTO "${table}" (${columns.join(", ")}, created_at, creator, id)
                  VALUES (${[...values, ...others].join(", ")}) ON CONFLICT (id) DO NOTHING ${returning}`;
-    return { sql, parameters };
+    return { sql, parameters, isPrepared: true };
   }
   const conditions = (expected === "any" ? [] : toColumns(collection, expected)).map((value, index) => {
     const { column, type } = fields[index] as Field;
     return `${column}${type.column.postgres === "text" ? collation : ""} IS NOT DISTINCT FROM ${parameter(value)}`;
   });
   const where = `WHERE ${[...conditions, `id = ${parameter(id)}`].join(" AND ")} ${returning}`;
-  if (replacement === undefined) return { sql: `DELETE FROM "${table}" ${where}`, parameters };
+  if (replacement === undefined)
+    return { sql: `DELETE FROM "${table}" ${where}`, parameters, isPrepared: true };
   const assignments = values.map((value, index) => `${columns[index]} = ${value}`);
-  if (collection.keepsChangeTime) assignments.push(`${changeTimeColumn} = ${editedAt}`);
-  return { sql: `UPDATE "${table}" SET ${assignments.join(", ")} ${where}`, parameters };
+  if (collection.keepsChangeTime) assignments.push(`${changeTimeColumn} = ${parameter(editedAt)}`);
+  return { sql: `UPDATE "${table}" SET ${assignments.join(", ")} ${where}`, parameters, isPrepared: true };
 }
 
 /** A plant in the history: the body that would create it. */

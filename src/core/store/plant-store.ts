@@ -7,7 +7,7 @@ import {
   type Plant,
   valuesEqual,
 } from "../contract/contract.ts";
-import type { EditOutcome, PlantEdit, RunPart } from "./plant-edit.ts";
+import type { EditOutcome, RecordedEdit } from "./plant-edit.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { TokenStore } from "./sql-tokens.ts";
 
@@ -82,10 +82,8 @@ export interface PlantStore extends AsyncDisposable {
    * Edits at most editsMax plants, between two batches, and records each edit that it makes: all in
    * one transaction. The outcomes are in the order of the edits. Rejects with an OperatorError if
    * the store cannot be changed now; if the connection is lost, the edits may have been made.
-   *
-   * @param run that of all edits, or that of each.
    */
-  edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]>;
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]>;
 
   /**
    * The size of the store on disk with its indexes and WAL, without counting plants. Rejects with

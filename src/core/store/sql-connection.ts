@@ -9,6 +9,8 @@ export type SqlValue = bigint | number | string | boolean | null;
 export interface SqlStatement {
   readonly sql: string;
   readonly parameters?: readonly SqlValue[];
+  /** Whether PostgreSQL keeps it with its plan: one that finds rows by their keys, and comes often. */
+  readonly isPrepared?: boolean;
 }
 
 export const sqlMsMaxDefault = 5_000;

@@ -207,9 +207,9 @@ test("an undo that fails halfway reports what it has undone", async () => {
   const store: Pick<typeof context.store, "contract" | "edit" | "openSql"> = {
     contract: plantStore,
     openSql: () => context.store.openSql(),
-    edit: async (edits, run) => {
+    edit: async (edits) => {
       if (++calls === 2) throw new Error("the disk is full");
-      return context.store.edit(edits, run);
+      return context.store.edit(edits);
     },
   };
   const changes = new PlantChanges(consoleContext({ ...context, store }));

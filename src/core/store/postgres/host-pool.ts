@@ -19,6 +19,8 @@ export interface Queries {
     statement: string | Statement,
     values?: readonly unknown[],
   ): Promise<{ readonly rows: Row[] }>;
+  /** Runs statements one after the other, and resolves with the rows of each: see isPipelined. */
+  together(statements: readonly Statement[]): Promise<object[][]>;
 }
 
 interface TransactionOptions {
@@ -28,10 +30,17 @@ interface TransactionOptions {
   readonly statementMs?: number;
   /** How long each statement waits for a lock; by default as the session. */
   readonly lockMs?: number;
+  /**
+   * Whether all rows are found by their keys. The plan of a prepared statement would otherwise scan
+   * the table for as long as it is kept, if that was small when the plan was made.
+   */
+  readonly isByKey?: boolean;
 }
 
-interface HostLimits extends SessionLimits {
+export interface HostLimits extends SessionLimits {
   readonly connectionsMax: number;
+  /** Whether statements are sent before those ahead of them have ended, which a COPY cannot be. */
+  readonly isPipelined?: boolean;
 }
 
 /** The client waits longer than the server by this much, so that the server ends the statement. */
@@ -65,6 +74,7 @@ export class HostPool implements Queries {
       // many again while statements that were given up still run.
       max: 2 * (limits.connectionsMax + 1),
       idleTimeoutMillis: 0,
+      pipeline: limits.isPipelined === true,
       ...(config.requiresChannelBinding && { Client: BoundClient }),
       stream: () => this.#newSocket(),
       onConnect: async (client: ClientBase) => {
@@ -91,6 +101,11 @@ export class HostPool implements Queries {
     values?: readonly unknown[],
   ): Promise<{ readonly rows: Row[] }> {
     return this.#use((connection) => connection.query<Row>(statement, values));
+  }
+
+  /** Runs statements, each in a transaction of its own. */
+  together(statements: readonly Statement[]): Promise<object[][]> {
+    return this.#use((connection) => connection.together(statements));
   }
 
   /** Runs one COPY … FROM STDIN or several, in a transaction with the statements ahead of them. */
@@ -194,6 +209,21 @@ class Connection implements Queries {
     return this.run((client) => client.query<Row>(statement as QueryConfig, values as unknown[]));
   }
 
+  async together(statements: readonly Statement[]): Promise<object[][]> {
+    if (!this.#client.pipeline) {
+      const rows: object[][] = [];
+      for (const statement of statements) rows.push((await this.query(statement)).rows);
+      return rows;
+    }
+    const results = await this.run((client) =>
+      Promise.allSettled(statements.map((statement) => client.query<object>(statement))),
+    );
+    return results.map((result) => {
+      if (result.status === "rejected") throw withConnectionLost(result.reason);
+      return result.value.rows;
+    });
+  }
+
   /** Starts a statement, and waits for it; rejects with PostgreSQL's error or ConnectionLost. */
   async run<Result>(start: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const running = start(this.#client);
@@ -218,10 +248,11 @@ class Connection implements Queries {
 }
 
 /** Behind a pooler only a transaction keeps its parameters. */
-function beginSql({ mode = "", statementMs, lockMs }: TransactionOptions): string {
+function beginSql({ mode = "", statementMs, lockMs, isByKey = false }: TransactionOptions): string {
   return [
     `BEGIN ${mode}`,
     ...(statementMs === undefined ? [] : [`SET LOCAL statement_timeout = ${statementMs}`]),
     ...(lockMs === undefined ? [] : [`SET LOCAL lock_timeout = ${lockMs}`]),
+    ...(isByKey ? ["SET LOCAL enable_seqscan = off"] : []),
   ].join("; ");
 }

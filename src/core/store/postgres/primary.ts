@@ -5,8 +5,7 @@
 import type { StoreWait } from "../plant-store.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { ConnectionLost, classifyError, errorReason } from "./errors.ts";
-import { HostPool } from "./host-pool.ts";
-import type { SessionLimits } from "./session.ts";
+import { type HostLimits, HostPool } from "./host-pool.ts";
 
 /** The pause before a retry, so that a database that is down is not flooded. */
 const retryPauseMs = 100;
@@ -48,15 +47,17 @@ export async function retry<Result>(
 /** The connections that plants are committed on. */
 export type Commits = Pick<Primary, "once" | "withRetry">;
 
+type PrimaryUrl = PostgresUrl & Pick<HostLimits, "copyRowsMin" | "isPipelined">;
+
 export class Primary {
-  readonly #url: PostgresUrl & Pick<SessionLimits, "copyRowsMin">;
+  readonly #url: PrimaryUrl;
   readonly #wait: StoreWait;
   readonly #hosts: readonly HostPool[];
   #found: Promise<HostPool> | undefined;
   #isReported = false;
 
   /** Connects at the first call. */
-  constructor(url: PostgresUrl & Pick<SessionLimits, "copyRowsMin">, wait: StoreWait = {}) {
+  constructor(url: PrimaryUrl, wait: StoreWait = {}) {
     this.#url = url;
     this.#wait = wait;
     this.#hosts = url.hosts.map((host) => new HostPool(host, url));

@@ -1,14 +1,23 @@
 // Runs the SQL that every engine has in common.
 
+import type { SqlStatement } from "../sql-connection.ts";
 import type { SqlWork } from "../sql-work.ts";
-import type { Queries } from "./host-pool.ts";
+import type { Queries, Statement } from "./host-pool.ts";
 
-/** Runs statements one after the other, in a transaction or each in its own. */
+/** Runs work in a transaction, or each of its yields in its own. */
 export async function runWork<Result>(connection: Queries, work: SqlWork<Result>): Promise<Result> {
   let step = work.next();
-  while (step.done !== true) {
-    const { sql, parameters = [] } = step.value;
-    step = work.next((await connection.query<object>(sql, parameters)).rows);
-  }
+  while (step.done !== true) step = work.next(await connection.together(step.value.map(toStatement)));
   return step.value;
+}
+
+/** The names of prepared statements, by their SQL. */
+const names = new Map<string, string>();
+
+function toStatement({ sql, parameters = [], isPrepared = false }: SqlStatement): Statement {
+  const statement = { text: sql, values: [...parameters] };
+  if (!isPrepared) return statement;
+  const name = names.get(sql) ?? `plantstore_${names.size}`;
+  names.set(sql, name);
+  return { ...statement, name };
 }

@@ -3,7 +3,7 @@
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
-import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
+import { type EditOutcome, editWork, type RecordedEdit } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, OpenOptions, Outcome } from "../plant-store.ts";
 import { bytesOnNodes, openNodeQueues } from "./citus/citus.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
@@ -24,6 +24,7 @@ export class PostgresStore implements ServerStore {
   readonly #onUnavailable: OnUnavailable;
   readonly #url: PostgresUrl;
   readonly #primary: Primary;
+  readonly #edits: Primary;
 
   private constructor(url: PostgresUrl, primary: Primary, contract: Contract, onUnavailable: OnUnavailable) {
     this.contract = contract;
@@ -31,6 +32,7 @@ export class PostgresStore implements ServerStore {
     this.#onUnavailable = onUnavailable;
     this.#url = url;
     this.#primary = primary;
+    this.#edits = new Primary({ ...url, connectionsMax: 1, isPipelined: true });
     this.tokens = new PostgresTokens(primary);
   }
 
@@ -72,11 +74,10 @@ export class PostgresStore implements ServerStore {
     return createPlants(this.#primary, batch, createdAt, this.#onUnavailable);
   }
 
-  edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
-    const edit = (connection: Queries) =>
-      runWork(connection, editWork(this.contract, edits, run, ' COLLATE "C"'));
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    const edit = (connection: Queries) => runWork(connection, editWork(this.contract, edits, ' COLLATE "C"'));
     // Not repeated after a lost connection, as the edits may have been made.
-    return this.#primary.once((pool) => pool.transaction(edit)).catch(rejectForOperator);
+    return this.#edits.once((pool) => pool.transaction(edit, { isByKey: true })).catch(rejectForOperator);
   }
 
   assertWritable(): Promise<void> {
@@ -92,7 +93,7 @@ export class PostgresStore implements ServerStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#primary.close();
+    await Promise.all([this.#primary.close(), this.#edits.close()]);
   }
 
   /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */

@@ -19,6 +19,7 @@ function toBound(value: SqlValue): Exclude<SqlValue, number> {
 /** Runs statements one after the other, in the caller's transaction if there is one. */
 export function runWork<Result>(database: Database, work: SqlWork<Result>): Result {
   let step = work.next();
-  while (step.done !== true) step = work.next(runStatement(database, step.value));
+  while (step.done !== true)
+    step = work.next(step.value.map((statement) => runStatement(database, statement)));
   return step.value;
 }

@@ -2,7 +2,7 @@
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
 import type { Contract } from "../../contract/contract.ts";
-import { type EditOutcome, editWork, type PlantEdit, type RunPart } from "../plant-edit.ts";
+import { type EditOutcome, editWork, type RecordedEdit } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
@@ -76,8 +76,8 @@ export class SqliteStore implements PlantStore {
     return this.#checkingDisk(() => this.#plants.create(batch, createdAt));
   }
 
-  edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
-    return this.#withIntactFiles(() => this.#transactions.change(() => editWork(this.contract, edits, run)));
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    return this.#withIntactFiles(() => this.#transactions.change(() => editWork(this.contract, edits)));
   }
 
   assertWritable(): Promise<void> {

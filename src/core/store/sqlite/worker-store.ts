@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { isJsonText } from "../../contract/json/json-values.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
-import type { EditOutcome, PlantEdit, RunPart } from "../plant-edit.ts";
+import type { EditOutcome, RecordedEdit } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { SqlConnection } from "../sql-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
@@ -120,8 +120,8 @@ export class SqliteWorkerStore implements PlantStore {
     }
   }
 
-  edit(edits: readonly PlantEdit[], run: RunPart | readonly RunPart[]): Promise<EditOutcome[]> {
-    return this.#commitThread.served.store.edit(edits, run);
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    return this.#commitThread.served.store.edit(edits);
   }
 
   async bytesOnDisk(): Promise<number> {

@@ -106,12 +106,16 @@ for (const engine of engines)
         await using store = await openedStore(database);
         const edit = { id: 1n, expected: "any", replacement: undefined } as const;
         expect(
-          await store.edit([edit], {
-            table: onlyCollection(store.contract).table,
-            run: "r",
-            editor: "{}",
-            first: 0,
-          }),
+          await store.edit([
+            {
+              table: onlyCollection(store.contract).table,
+              edit,
+              run: "r",
+              seq: 0,
+              editor: "{}",
+              editedAt: 0,
+            },
+          ]),
         ).toEqual(["done"]);
       }
       const without = shelves({ name: shelfFields.name });
