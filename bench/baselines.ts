@@ -21,6 +21,16 @@ interface Entry {
   readonly name: string;
   /** The suites that it takes part in. */
   readonly suites: readonly string[];
+  /** The path of its collection, where the server chooses the ids. */
+  readonly collection?: string;
+  /** How it replaces; PUT by default. */
+  readonly replaceBy?: string;
+  /** The parameter of its list for the length of a page; "limit" by default. */
+  readonly limit?: string;
+  /** The SQLite file, where DATABASE is its folder. */
+  readonly file?: string;
+  /** False if a create is answered before it is on the disk. */
+  readonly isDurable?: boolean;
   /** Its parts, and its settings of durability. */
   readonly settings?: string;
   /** True if it has no store, and answers RESPONSE of its environment to everything. */
@@ -36,6 +46,10 @@ interface Entry {
 
 export interface Baseline extends HttpSubject {
   readonly pid: number;
+  /** The address of its database. */
+  readonly database: string;
+  readonly limit: string | undefined;
+  readonly replaceBy: string | undefined;
   readonly thresholds: Readonly<Record<string, Threshold>>;
 }
 
@@ -116,6 +130,7 @@ async function start(
   setup: Setup,
   { address, countRows, durability }: BaselineDatabase,
 ): Promise<Baseline> {
+  const file = entry.file === undefined ? address : `${address}/${entry.file}`;
   const { name, isConstant = false, versions = {}, thresholds = {} } = entry;
   const port = reservePort();
   const token = "a-token-as-long-as-one-of-those-that-plantstore-issues";
@@ -133,6 +148,10 @@ async function start(
     readCpu: () => readThreads(pid),
     residentMb: () => residentMb(pid),
     stop: () => server.stop(),
+    collection: entry.collection,
+    database: file,
+    limit: entry.limit,
+    replaceBy: entry.replaceBy,
   };
   try {
     await untilCreates(subject, firstId);
@@ -145,8 +164,12 @@ async function start(
   const settings = entry.settings === undefined ? "" : ` (${entry.settings})`;
   if (isConstant) return { ...subject, durability: `none${settings}` };
   await assertChecks(subject, firstId);
-  const found = durability ?? (await sqliteDurability(subject, { pid, file: address, firstId: firstId + 1 }));
-  return { ...subject, countRows, durability: `${found}${settings}` };
+  const found =
+    entry.isDurable === false
+      ? "does not wait for the disk"
+      : (durability ?? (await sqliteDurability(subject, { pid, file, firstId: firstId + 1 })));
+  const counted = entry.file === undefined ? countRows : () => countSqliteRows(file);
+  return { ...subject, countRows: counted, durability: `${found}${settings}` };
 }
 
 function inFolder([program = "", ...args]: readonly string[], cwd: string): string[] {

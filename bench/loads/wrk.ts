@@ -27,17 +27,36 @@ export function wrkRandomIds(connections: number): Load<HttpSubject> {
   };
 }
 
-/** Throws if any answer was not 2xx or any connection broke: such a run measures something else. */
 async function runWrk(
   { url, token }: HttpSubject,
   connections: number,
   { seconds, firstId }: Trial,
   ids: "consecutive" | "random",
 ): Promise<Run> {
+  const run = await runScript(script, `${url}/plants`, connections, seconds, [token, String(firstId), ids]);
+  return {
+    ...run,
+    figures: { ...run.figures, [metrics.creates]: run.perSecond },
+    acknowledged: run.requests,
+  };
+}
+
+interface WrkRun extends Run {
+  readonly requests: number;
+  readonly perSecond: number;
+}
+
+/** Throws if any answer was not 2xx or any connection broke: such a run measures something else. */
+export async function runScript(
+  script: string,
+  url: string,
+  connections: number,
+  seconds: number,
+  args: readonly string[],
+): Promise<WrkRun> {
   const { stdout, cpu } = await runProgram([
     ...["wrk", "--threads=1", `--connections=${connections}`, `--duration=${seconds}s`],
-    ...[`--timeout=${responseSecondsMax}s`, "--latency", `--script=${script}`, `${url}/plants`],
-    ...["--", token, String(firstId), ids],
+    ...[`--timeout=${responseSecondsMax}s`, "--latency", `--script=${script}`, url, "--", ...args],
   ]);
   const line = stdout.split("\n").find((candidate) => candidate.startsWith("{"));
   if (line === undefined) throw new Error(`wrk printed no result: ${stdout}`);
@@ -45,9 +64,8 @@ async function runWrk(
   if (requests === undefined || durationUs === undefined || !requests || refused || broken)
     throw new Error(`a run of wrk against ${url} is void: ${line}`);
   const figures = {
-    [metrics.creates]: requests / (durationUs / 1e6),
     [metrics.p50]: (p50Us ?? Number.NaN) / 1e3,
     [metrics.p99]: (p99Us ?? Number.NaN) / 1e3,
   };
-  return { figures, requests, acknowledged: requests, loadCpu: cpu };
+  return { figures, requests, perSecond: requests / (durationUs / 1e6), loadCpu: cpu };
 }

@@ -23,6 +23,8 @@ interface PlantstoreOptions {
   readonly durability?: string;
   /** The control group in which the server runs. */
   readonly memory?: MemoryGroup;
+  /** A description of the collection /plants, whose ids the server chooses. */
+  readonly contract?: string;
 }
 
 /** Starts a server, on a new SQLite store unless told otherwise. */
@@ -34,16 +36,19 @@ export async function startPlantstore(
   const name = `${options.name ?? "plantstore"}${version.suffix}`;
   const file = `${folder}/${name.replaceAll(/\W+/g, "-")}.db`;
   const database = options.database ?? `sqlite:${file}`;
-  const token = options.token ?? (await createToken(version, database));
+  const token = options.token ?? (await createToken(version, database, options.contract));
   // The shell becomes the command of the version; its own argument 0 is that of this commit.
   const join = options.memory === undefined ? "" : `echo $$ > '${options.memory.members}' && `;
   const under = ["sh", "-c", `${join}exec '${version.command}' "$@"`];
-  const server = stack.use(await RunningServer.start({ database, under }));
+  const server = stack.use(
+    await RunningServer.start({ database, under, args: contractFlags(options.contract) }),
+  );
   const subject = {
     name,
     url: server.url,
     token,
     server,
+    collection: options.contract === undefined ? undefined : "/plants",
     countRows: options.countRows ?? (() => countSqliteRows(file)),
     readCpu: () => readThreads(server.pid),
     residentMb: () => residentMb(server.pid),
@@ -70,14 +75,22 @@ export async function startVersions(setup: Setup): Promise<PlantstoreSubject[]> 
 }
 
 /** A token of a store, which is made if it does not exist. */
-export async function createToken({ command }: Plantstore, database: string): Promise<string> {
-  await runProgram([command, "migrate", "--database", database]);
+export async function createToken(
+  { command }: Plantstore,
+  database: string,
+  contract?: string,
+): Promise<string> {
+  await runProgram([command, "migrate", "--database", database, ...contractFlags(contract)]);
   const { stdout } = await runProgram([
     command,
     ..."token create --name bench --database".split(" "),
     database,
   ]);
   return stdout.trim();
+}
+
+function contractFlags(contract: string | undefined): string[] {
+  return contract === undefined ? [] : ["--contract", contract];
 }
 
 async function stop(name: string, server: RunningServer): Promise<void> {

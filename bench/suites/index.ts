@@ -6,6 +6,7 @@ import { createSuite } from "./create.ts";
 import { importSuite } from "./import.ts";
 import { largeStoreSuite } from "./large-store.ts";
 import { latencySuite } from "./latency.ts";
+import { operationsSuite } from "./operations.ts";
 import { postgresSuite } from "./postgres.ts";
 import { sandboxSuite } from "./sandbox.ts";
 import { startSuite } from "./start.ts";
@@ -15,6 +16,7 @@ export const suites: readonly Suite[] = [
   largeStoreSuite,
   latencySuite,
   postgresSuite,
+  operationsSuite,
   citusSuite,
   startSuite,
   importSuite,
