@@ -8,8 +8,9 @@ export type PageStart = PlantId | number | undefined;
 
 /** A page that was read. */
 export interface ListedPage {
-  /** The JSON of each plant. */
-  readonly plants: readonly string[];
+  /** An array of plants. */
+  readonly json: string;
+  readonly count: number;
   readonly limit: number;
   /** The plants before it; undefined where the page begins after an id. */
   readonly offset: number | undefined;
@@ -34,11 +35,10 @@ export function countsAll(members: ListMembers = []): boolean {
 
 /** The JSON of a list. */
 export function listJson({ members, paging, firstPage }: ListShape, page: ListedPage): string {
-  const { plants, limit, offset, start, next, total = 0, addressOf } = page;
-  const json = `[${plants.join(",")}]`;
+  const { json, count, limit, offset, start, next, total = 0, addressOf } = page;
   if (members === undefined) return json;
   const isFirst = start === undefined || offset === 0;
-  const isEmpty = plants.length === 0;
+  const isEmpty = count === 0;
   const last = Math.max(Math.ceil(total / limit), 1);
   // The start of the page that has a number, from 0.
   const startOf = {
@@ -54,9 +54,9 @@ export function listJson({ members, paging, firstPage }: ListShape, page: Listed
     page: () => current + firstPage,
     total: () => total,
     pages: () => last,
-    onPage: () => plants.length,
+    onPage: () => count,
     from: () => (isEmpty || offset === undefined ? null : offset + 1),
-    to: () => (isEmpty || offset === undefined ? null : offset + plants.length),
+    to: () => (isEmpty || offset === undefined ? null : offset + count),
     hasMore: () => next !== undefined,
     hasPrevious: () => !isFirst,
     isFirst: () => isFirst,

@@ -6,19 +6,18 @@ import type { PlantId } from "../core/contract/plant-id.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
 import { operationName } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
+import type { PageFilter } from "../core/store/page.ts";
 import type { SqlValue } from "../core/store/sql-connection.ts";
 import { defineOperation } from "./define-operation.ts";
 import { countsAll, listJson, type PageStart } from "./list-envelope.ts";
 import { pageBytesMax } from "./operation-settings.ts";
 import { int32, optional, type Parameter, type Parameters, plantId, required } from "./parameters.ts";
-import { noFilter, type PageFilter, pageReader } from "./read-page.ts";
 
 export function listOperation(collection: Collection): Operation {
   const { words, operations, list: shape } = collection;
   const { create, list: described } = operations;
   const listPath = described?.path ?? collection.path;
   const response = described?.response ?? create.response ?? wholeOf(collection);
-  const readPage = pageReader(collection, response);
   const isByAfter = shape.paging === "after";
 
   return defineOperation({
@@ -65,8 +64,11 @@ export function listOperation(collection: Collection): Operation {
       const number = isByAfter ? 0 : (start as number);
       const offset = shape.paging === "page" ? (number - shape.firstPage) * size : number;
       const filter = filterOf(collection, parameters);
-      const found = await readPage(read, { after, offset, size, filter, url });
-      const { plants, last, hasMore, isFull, isCutShort } = found;
+      const found = await read.page(
+        { table: collection.table, response, after, offset, size, bytesMax: pageBytesMax, filter, url },
+        filter && filterMsMax,
+      );
+      const { json, count, last, hasMore, isFull, isCutShort } = found;
       if (!isByAfter && limit > size && isFull)
         return new ApiError(
           "invalidParameter",
@@ -79,9 +81,9 @@ export function listOperation(collection: Collection): Operation {
         );
       const following = { after: last, offset: offset + size, page: number + 1 }[shape.paging];
       const next = hasMore ? following : undefined;
-      const count = `SELECT count(*) AS total FROM "${collection.table}" WHERE ${read.inTime}${filter.sql}`;
+      const countSql = `SELECT count(*) AS total FROM "${collection.table}" WHERE ${read.inTime}${filter?.sql ?? ""}`;
       const [counted] = countsAll(shape.members)
-        ? await read.query<{ total: bigint | number }>(count, filter.parameters, filter.msMax)
+        ? await read.query<{ total: bigint | number }>(countSql, filter?.parameters, filter && filterMsMax)
         : [];
       const addressOf = (at: PageStart) => {
         const query = new URLSearchParams({ [shape.limit.name]: String(limit) });
@@ -92,7 +94,8 @@ export function listOperation(collection: Collection): Operation {
       return {
         status: 200,
         jsonText: listJson(shape, {
-          plants,
+          json,
+          count,
           limit,
           offset: isByAfter ? undefined : offset,
           start,
@@ -109,11 +112,11 @@ export function listOperation(collection: Collection): Operation {
 /** How long a list with a filter may look for the plants of its page, which may be far apart. */
 const filterMsMax = 1_000;
 
-/** The condition of the filters that were sent. */
+/** The condition of the filters that were sent; undefined for none. */
 function filterOf(
   { fields, list: { filters } }: Collection,
   sent: Readonly<Record<string, unknown>>,
-): PageFilter {
+): PageFilter | undefined {
   const parameters: SqlValue[] = [];
   const conditions = filters.flatMap(({ name, field: index, fallback }) => {
     const value = sent[name] as FieldValue | undefined;
@@ -123,7 +126,7 @@ function filterOf(
     const isFallback = fallback !== undefined && type.equals(value, fallback);
     return [isFallback ? ` AND (${equals} OR ${column} IS NULL)` : ` AND ${equals}`];
   });
-  return conditions.length === 0 ? noFilter : { sql: conditions.join(""), parameters, msMax: filterMsMax };
+  return conditions.length === 0 ? undefined : { sql: conditions.join(""), parameters };
 }
 
 function filterParameters({ fields, list, words }: Collection): Parameters {

@@ -4,7 +4,7 @@ import type { Collection, Contract, Plant } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
-import type { SqlConnection } from "../core/store/sql-connection.ts";
+import type { ReadConnection } from "../core/store/read-connection.ts";
 import { SqlTokens, type TokenStore } from "../core/store/sql-tokens.ts";
 import type { SqlWork } from "../core/store/sql-work.ts";
 import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
@@ -71,9 +71,10 @@ export class MemoryStore implements PlantStore {
   }
 
   /** Opens a connection whose calls block the thread while they run. */
-  async openSql(): Promise<SqlConnection> {
+  async openSql(): Promise<ReadConnection> {
     return toSqlConnection({
       read: (call) => this.#current.sql.read(call),
+      page: (...page) => this.#current.sql.page(...page),
       close: async () => undefined,
     });
   }
@@ -118,7 +119,7 @@ export class MemoryStore implements PlantStore {
       database,
       transactions,
       plants: new SqlitePlants(transactions, this.contract.collections, this.#onUnavailable),
-      sql: new SqlReader(database),
+      sql: new SqlReader(database, this.contract),
     };
   }
 }

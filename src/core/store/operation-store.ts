@@ -6,6 +6,7 @@ import { Groups, Turns } from "./groups.ts";
 import type { EditOutcome, RecordedEdit } from "./plant-edit.ts";
 import { type PlantRow, rowReader } from "./plant-rows.ts";
 import type { PlantStore } from "./plant-store.ts";
+import type { ReadConnection } from "./read-connection.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 
 export interface OperationStore {
@@ -17,7 +18,7 @@ export interface OperationStore {
    */
   get(collection: Collection, id: PlantId): Promise<PlantRow | undefined>;
   /** Reads lists. Never delays creates. */
-  readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query">;
+  readonly read: Pick<ReadConnection, "inTime" | "query" | "page">;
   /**
    * Runs work that reads a plant and then edits it. Other changes of this plant by `change` wait
    * for it; those of other plants share its transaction.
@@ -46,7 +47,7 @@ export async function openOperationStore(
   resources: AsyncDisposableStack,
 ): Promise<(callerKey: string) => OperationStore> {
   const sql = resources.use(await store.openSql());
-  const lists = new Turns(waitMsMax);
+  const lists = new Turns(waitMsMax, sql.callsMax);
   /** The gets of each table. */
   const gets = new Map(
     store.contract.collections.map((each) => [
@@ -61,10 +62,10 @@ export async function openOperationStore(
     edit: (some) => Promise.all(some.map((edit) => edits.add(caller, edit))),
     get: ({ table }, id) => (gets.get(table) as Groups<PlantId, PlantRow | undefined>).add(caller, id),
     read: {
-      dialect: sql.dialect,
       inTime: sql.inTime,
       query: (...query: Parameters<SqlConnection["query"]>) =>
         lists.run(caller, () => sql.query(...query)) as Promise<never[]>,
+      page: (...page) => lists.run(caller, () => sql.page(...page)),
     },
     change({ table }, id, work) {
       const key = `${table} ${id}`;

@@ -6,11 +6,11 @@ import type { SqlConnection } from "./sql-connection.ts";
 import { list } from "./sql-work.ts";
 
 /** The columns of the times that responses have. */
-export function timeColumns({ keepsChangeTime }: Pick<Collection, "keepsChangeTime">): string[] {
+function timeColumns({ keepsChangeTime }: Pick<Collection, "keepsChangeTime">): string[] {
   return keepsChangeTime ? ["created_at", "changed_at"] : ["created_at"];
 }
 
-export interface TimeColumns {
+interface TimeColumns {
   readonly created_at: bigint;
   readonly changed_at?: bigint | null;
 }

@@ -8,7 +8,7 @@ import {
   valuesEqual,
 } from "../contract/contract.ts";
 import type { EditOutcome, RecordedEdit } from "./plant-edit.ts";
-import type { SqlConnection } from "./sql-connection.ts";
+import type { ReadConnection } from "./read-connection.ts";
 import type { TokenStore } from "./sql-tokens.ts";
 
 /**
@@ -100,7 +100,7 @@ export interface PlantStore extends AsyncDisposable {
   readonly tokens: TokenStore;
 
   /** Opens a connection for reading by SQL. Close it before the store. */
-  openSql(): Promise<SqlConnection>;
+  openSql(): Promise<ReadConnection>;
 }
 
 /** Called with the reason whenever the engine could not commit. */

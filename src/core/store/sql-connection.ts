@@ -23,9 +23,9 @@ export class SqlTimeout extends OperatorError {
 }
 
 /**
- * A connection of its own. Calls run one after the other. They reject with SqlTimeout after their
- * time limit, and otherwise with an OperatorError if the store cannot be used now. Its disposal
- * waits for the call that is running; those that wait for it reject.
+ * Connections of its own. Calls reject with SqlTimeout after their time limit, and otherwise with an
+ * OperatorError if the store cannot be used now. Its disposal waits for the calls that are running;
+ * those that wait for them reject.
  *
  * Integers come as bigint, PostgreSQL's `numeric` as text; SQLite has 0n and 1n for booleans.
  */

@@ -131,6 +131,18 @@ export class HostPool implements Queries {
     }, options.statementMs);
   }
 
+  /** Runs statements that read in a transaction, in one round trip where they are pipelined. */
+  async read(statements: readonly Statement[], statementMs: number): Promise<object[][]> {
+    const begin = { text: beginSql({ mode: "READ ONLY", statementMs }) };
+    // After an error this ends the transaction, too.
+    const commit = { text: "COMMIT" };
+    const all = await this.#use(
+      (connection) => connection.together([begin, ...statements, commit]),
+      statementMs,
+    );
+    return all.slice(1, -1);
+  }
+
   /** Checks that the host responds, and a new connection also that it accepts writes. */
   async check(): Promise<void> {
     try {

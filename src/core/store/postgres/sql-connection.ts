@@ -1,11 +1,15 @@
-// The SqlConnection of the PostgreSQL engine, on a connection that no batch uses.
+// The SqlConnection of the PostgreSQL engine, on connections that no batch uses.
 
-import { type SqlConnection, SqlTimeout, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
+import type { Contract } from "../../contract/contract.ts";
+import { type Page, type PageQuery, pageWork } from "../page.ts";
+import type { ReadConnection } from "../read-connection.ts";
+import { SqlTimeout, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { DatabaseError, types } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
-import type { Queries } from "./host-pool.ts";
+import type { Statement } from "./host-pool.ts";
 import { Primary } from "./primary.ts";
+import { runWork } from "./sql-work.ts";
 
 /** The object identifiers of int8, int2 and int4. */
 const integerTypes: readonly number[] = [20, 21, 23];
@@ -16,28 +20,38 @@ const parsers = {
 
 const queryCanceled = "57014";
 
-export class PostgresSqlConnection implements SqlConnection {
+export class PostgresSqlConnection implements ReadConnection {
   readonly dialect = "postgres";
   /** The server ends statements itself. */
   readonly inTime = "true";
   readonly #primary: Primary;
 
+  readonly callsMax = 3;
+  readonly #contract: Contract;
+
   /** Connects at the first call. */
-  constructor(url: PostgresUrl) {
-    this.#primary = new Primary({ ...url, connectionsMax: 1 });
+  constructor(url: PostgresUrl, contract: Contract) {
+    this.#primary = new Primary({ ...url, connectionsMax: this.callsMax, isPipelined: true });
+    this.#contract = contract;
   }
 
-  query<Row extends object>(
+  async query<Row extends object>(
     sql: string,
     parameters: readonly SqlValue[] = [],
-    msMax = sqlMsMaxDefault,
+    msMax?: number,
   ): Promise<Row[]> {
-    const statement = { text: sql, values: [...parameters], types: parsers };
-    const run = (connection: Queries) => connection.query<Row>(statement);
-    const reading = this.#primary.once((pool) =>
-      pool.transaction(run, { mode: "READ ONLY", statementMs: msMax }),
-    );
-    return reading.then(({ rows }) => rows, rejectSql);
+    const [rows] = await this.#read([{ text: sql, values: [...parameters] }], msMax);
+    return rows as Row[];
+  }
+
+  page(query: PageQuery, msMax?: number): Promise<Page> {
+    const together = (statements: readonly Statement[]) => this.#read(statements, msMax);
+    return runWork({ together }, pageWork(this.#contract, this.inTime, query));
+  }
+
+  #read(statements: readonly Statement[], msMax = sqlMsMaxDefault): Promise<object[][]> {
+    const typed = statements.map((statement) => ({ ...statement, types: parsers }));
+    return this.#primary.once((pool) => pool.read(typed, msMax)).catch(rejectSql);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

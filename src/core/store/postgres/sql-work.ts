@@ -5,7 +5,10 @@ import type { SqlWork } from "../sql-work.ts";
 import type { Queries, Statement } from "./host-pool.ts";
 
 /** Runs work in a transaction, or each of its yields in its own. */
-export async function runWork<Result>(connection: Queries, work: SqlWork<Result>): Promise<Result> {
+export async function runWork<Result>(
+  connection: Pick<Queries, "together">,
+  work: SqlWork<Result>,
+): Promise<Result> {
   let step = work.next();
   while (step.done !== true) step = work.next(await connection.together(step.value.map(toStatement)));
   return step.value;

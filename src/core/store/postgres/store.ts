@@ -89,7 +89,7 @@ export class PostgresStore implements ServerStore {
   }
 
   async openSql(): Promise<PostgresSqlConnection> {
-    return new PostgresSqlConnection(this.#url);
+    return new PostgresSqlConnection(this.#url, this.contract);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,10 +1,11 @@
 // The worker of a SqlConnection that reads: a slow statement delays neither commits nor network.
 
+import { receivedContract, type SentContract } from "../../contract/sent-contract.ts";
 import { SqlReader } from "./sql-reader.ts";
 import { serveCalls } from "./worker-rpc.ts";
 
 serveCalls(openReadThread);
 
-export async function openReadThread(path: string) {
-  return { reader: SqlReader.open(path) };
+export async function openReadThread(path: string, contract: SentContract) {
+  return { reader: SqlReader.open(path, receivedContract(contract)) };
 }

@@ -4,7 +4,7 @@
 import type { Contract } from "../../contract/contract.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
-import type { SqlConnection } from "../sql-connection.ts";
+import type { ReadConnection } from "../read-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -88,8 +88,8 @@ export class SqliteStore implements PlantStore {
     return bytesOnDisk(this.#path);
   }
 
-  async openSql(): Promise<SqlConnection> {
-    return toSqlConnection(SqlReader.open(this.#path));
+  async openSql(): Promise<ReadConnection> {
+    return toSqlConnection(SqlReader.open(this.#path, this.contract));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,7 +6,7 @@ import { isJsonText } from "../../contract/json/json-values.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import type { EditOutcome, RecordedEdit } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
-import type { SqlConnection } from "../sql-connection.ts";
+import type { ReadConnection } from "../read-connection.ts";
 import type { TokenStore } from "../sql-tokens.ts";
 import { isSameSource } from "../store-contract.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -137,8 +137,8 @@ export class SqliteWorkerStore implements PlantStore {
     return this.#commitThread.served.store.assertWritable();
   }
 
-  openSql(): Promise<SqlConnection> {
-    return openReadConnection(this.#path, this.#onFailed);
+  openSql(): Promise<ReadConnection> {
+    return openReadConnection(this.#path, this.contract, this.#onFailed);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,8 @@
 // A reading thread that dies is reported: its connection can serve no more calls.
 
 import { expect, spyOn, test } from "bun:test";
+import { plantStoreSource } from "../../../../../src/core/contract/default-contract.ts";
+import { readContract } from "../../../../../src/core/contract/description/read-contract.ts";
 import { openReadConnection } from "../../../../../src/core/store/sqlite/sql-connection.ts";
 import { createStore, TemporaryFolder } from "../../../../support/server.ts";
 import { settled } from "../../../../support/settled.ts";
@@ -9,6 +11,7 @@ test("the end of a reading thread is reported, and that of a closed one is not",
   using folder = new TemporaryFolder();
   const file = folder.file("plants.db");
   await createStore(`sqlite:${file}`);
+  const contract = await readContract(plantStoreSource);
   const started: Worker[] = [];
   const { Worker: Original } = globalThis;
   using _ = spyOn(globalThis, "Worker").mockImplementation(((url: string, options: WorkerOptions) => {
@@ -18,9 +21,9 @@ test("the end of a reading thread is reported, and that of a closed one is not",
   }) as never);
   const failed = Promise.withResolvers<Error>();
   const failures: Error[] = [];
-  const closed = await openReadConnection(file, (error) => failures.push(error));
+  const closed = await openReadConnection(file, contract, (error) => failures.push(error));
   await closed[Symbol.asyncDispose]();
-  const dying = await openReadConnection(file, failed.resolve);
+  const dying = await openReadConnection(file, contract, failed.resolve);
   started[1]?.terminate();
   expect((await failed.promise).message).toBe("The SQLite worker ended");
   expect(await settled(dying.query("SELECT 1"))).toThrow("The SQLite worker ended");
