@@ -1,5 +1,6 @@
 // The tokens that a running server accepts: all of the store's, which are tens. One integer in the
-// store changes with them, and is read once a second.
+// store changes with them, and is read once a second; not where nobody has used a token for a minute,
+// and then before the next one is accepted.
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import { invalidToken, unavailable } from "../contract/errors.ts";
@@ -13,6 +14,9 @@ import { activeUntil, hashToken } from "./token.ts";
 
 /** The interval of reads. Changes are promised to take effect within 2 seconds. */
 const readIntervalMs = 1_000;
+
+/** Reads without a use of a token, after which they end: uses are recorded once a minute. */
+const idleReadsMax = 61;
 
 /**
  * The pause between two reads for unknown tokens. A request with an unknown token has the tokens
@@ -68,7 +72,11 @@ export class TokenCache {
   #latestChange: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   readonly #readIntervalMs: number;
+  /** Undefined before the start, and where nobody has used a token for a minute. */
   #timer: Timer | undefined;
+  #isStarted = false;
+  /** Reads since the last use. */
+  #idleReads = idleReadsMax;
   #recordedMinute: number;
   #recording: Promise<void> = Promise.resolve();
 
@@ -84,20 +92,34 @@ export class TokenCache {
     this.#recordedMinute = startOfMinute(now());
   }
 
-  /** Reads the tokens, and again each second until `stop`. Rejects if they cannot be read. */
+  /** Reads the tokens, and again each second while they are used. Rejects if they cannot be read. */
   async start(): Promise<void> {
     await this.#sharedRead.run(0);
-    this.#timer = setInterval(() => {
-      this.#sharedRead.run(0).then(
-        () => this.#recordOnceAMinute(),
-        // The read has reported it.
-        () => undefined,
-      );
-    }, this.#readIntervalMs);
+    this.#isStarted = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#isStarted) this.#timer ??= setInterval(() => this.#readAgain(), this.#readIntervalMs);
+  }
+
+  #readAgain(): void {
+    // After a failure unknown tokens rely on these reads.
+    if (++this.#idleReads > idleReadsMax && !this.#hasFailed) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
+    this.#sharedRead.run(0).then(
+      () => this.#recordOnceAMinute(),
+      // The read has reported it.
+      () => undefined,
+    );
   }
 
   /** Stops reading, and writes the last uses; resolves when no call to the store is running. */
   async stop(): Promise<void> {
+    this.#isStarted = false;
     clearInterval(this.#timer);
     await Promise.all([this.#sharedRead.settled(), this.#recording]);
     await this.#recordUses(Number.NEGATIVE_INFINITY);
@@ -115,12 +137,13 @@ export class TokenCache {
 
   /** The caller of an active token that was looked up with these credentials before. */
   callerByCredentials(credentials: string): Caller | undefined {
-    return this.#callerIfActive(this.#byCredentials.get(credentials));
+    return this.#timer === undefined ? undefined : this.#callerIfActive(this.#byCredentials.get(credentials));
   }
 
   /**
    * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable.
-   * Returns a promise only for a token that is unknown, and not for each of those.
+   * Returns a promise only for a token that is unknown, and not for each of those, or where the
+   * tokens are not read each second.
    *
    * @param credentials the field that the token was sent in, for `callerByCredentials`.
    * @param hasLongBody whether the request keeps memory busy while it waits.
@@ -129,6 +152,8 @@ export class TokenCache {
     const hash = hashToken(token);
     const cached = this.#byHash.get(hash);
     const caller = this.#callerIfActive(cached);
+    // Known ones need no limit: there are as many as there are connections.
+    if (caller !== undefined && this.#timer === undefined && !this.#hasFailed) return this.#waitForRead(hash);
     if (cached === undefined || caller === undefined) return this.#callerAfterRead(hash, hasLongBody);
     if (this.#byCredentials.size === credentialsMax) this.#byCredentials.clear();
     this.#byCredentials.set(credentials, cached);
@@ -165,6 +190,7 @@ export class TokenCache {
     const now = this.#now();
     if (now >= cached.activeUntil) return undefined;
     cached.usedAt = now;
+    this.#idleReads = 0;
     return cached.caller;
   }
 
@@ -185,14 +211,16 @@ export class TokenCache {
       this.#version = undefined;
       this.#fail(error);
       throw error;
+    } finally {
+      this.#wake();
     }
   }
 
   /** Until a read succeeds, unknown tokens are `unavailable` at once. */
   #fail(error: unknown): void {
     this.#hasFailed = true;
-    // The first read has no timer yet: `start` rejects with its error.
-    if (this.#timer !== undefined) this.#emit({ kind: "tokenReloadFailed", reason: errorMessage(error) });
+    // `start` rejects with the error of the first read.
+    if (this.#isStarted) this.#emit({ kind: "tokenReloadFailed", reason: errorMessage(error) });
   }
 
   #recordOnceAMinute(): void {

@@ -8,12 +8,10 @@ export class ProcessMetrics {
   readonly #delays = monitorEventLoopDelay();
   readonly #startedAt = Math.round(Date.now() / 1_000 - process.uptime());
 
-  constructor() {
-    this.#delays.enable();
-  }
-
   /** The metrics now; the delays of the event loop are those since the last call. */
   read(): Metric[] {
+    // It wakes the process a hundred times a second, which is not done for nobody.
+    this.#delays.enable();
     const { user, system } = process.cpuUsage();
     // Bun reads /proc for it.
     const memory = orUndefined(() => process.memoryUsage());

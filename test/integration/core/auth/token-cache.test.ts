@@ -124,6 +124,28 @@ test("changes in the store are effective with the next read, and one without cha
   expect(fixture.cache.callerByToken(issued)).toMatchObject({ name: "new" });
 });
 
+test("without a use for 61 reads the store is left alone, and the next use waits for a read", async () => {
+  await using fixture = await TestCache.open(1);
+  const [kept, revoked] = [await fixture.issue("kept"), await fixture.issue("revoked")];
+  await fixture.cache.start();
+  for (const token of [kept, revoked]) await fixture.cache.callerByToken(token, token);
+  await eventually("the last read", async () => {
+    const { reads } = fixture.stored;
+    await Bun.sleep(20);
+    return reads === fixture.stored.reads;
+  });
+  const { reads } = fixture.stored;
+  await fixture.stored.revoke("revoked", noon);
+  const results = [revoked, kept].map((token) => {
+    expect(fixture.cache.callerByCredentials(token)).toBeUndefined();
+    return fixture.cache.callerByToken(token, token);
+  });
+  expect(await results[0]).toBe(unknownToken);
+  expect(await results[1]).toMatchObject({ name: "kept" });
+  expect(fixture.stored.reads).toBe(reads + 1);
+  await eventually("reads go on", () => fixture.stored.reads > reads + 1);
+});
+
 test("unknown tokens share reads of the store, with a pause between two, and a new token works at once", async () => {
   await using fixture = await TestCache.open(manual);
   await fixture.cache.start();
@@ -160,6 +182,7 @@ test("while the store is away known tokens stay accepted, and unknown ones are u
   await using fixture = await TestCache.open();
   const token = await fixture.issue("ci");
   await fixture.cache.start();
+  await fixture.cache.callerByToken(token);
   fixture.sql.run("ALTER TABLE token_version RENAME TO away");
   await eventually("a failed read", () => fixture.failures.length > 0);
   expect(fixture.failures[0]).toStartWith("tokenReloadFailed: ");
@@ -239,7 +262,7 @@ test("a clock that is a year ahead or behind removes nothing: tokens are the sam
       20,
     );
     await other.start();
-    await fixture.aRead();
+    expect(await other.callerByToken("pst_unknown")).toBe(unknownToken);
     await other.stop();
   }
   fixture.now = noon;
