@@ -9,9 +9,9 @@ import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
-import { send } from "../../support/http.ts";
+import { send, sendTo } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
-import { TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { openedStore } from "../../support/stored-plants.ts";
 
 const source = { text: await Bun.file(contractFile("members.yaml")).text() };
@@ -20,7 +20,8 @@ const uuid = (version: number) =>
 
 for (const engine of engines)
   describe(`${engine.name}: members`, () => {
-    const { request, command } = contractServer(engine, "members.yaml", { tokenName: "secretary" });
+    const context = contractServer(engine, "members.yaml", { tokenName: "secretary" });
+    const { request, command } = context;
     const add = async (body: object, headers: Record<string, string> = {}) => {
       const { status, json, headers: received } = await request("POST", "/members", body, headers);
       expect(status).toBe(201);
@@ -187,6 +188,29 @@ for (const engine of engines)
         address: { city: string };
       };
       expect(address.city).toBe(name.replace("name", "city"));
+    });
+
+    test("are read as the last acknowledged change left them, on any server", async () => {
+      const args = ["--contract", contractFile("members.yaml")];
+      await using other = await RunningServer.startInProcess({ database: context.server.database, args });
+      const read = async (id: string) =>
+        Promise.all(
+          [context.server, other].map(async ({ url }) => {
+            const { status, json } = await sendTo({ url, token: context.token }, "GET", `/members/${id}`);
+            return status === 200 ? (json as { level: number }).level : status;
+          }),
+        );
+      const followed = Array.from({ length: 16 }, async () => {
+        const { id } = await add({ name: "Ada", level: 0 });
+        expect(await read(id)).toEqual([0, 0]);
+        for (let level = 1; level <= 5; level++) {
+          expect((await request("PATCH", `/members/${id}`, { level })).status).toBe(200);
+          expect(await read(id)).toEqual([level, level]);
+        }
+        expect((await request("DELETE", `/members/${id}`)).status).toBe(204);
+        expect(await read(id)).toEqual([404, 404]);
+      });
+      await Promise.all(followed);
     });
 
     test("are counted up by many clients at once, as often as a change succeeded", async () => {
