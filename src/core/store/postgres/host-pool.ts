@@ -1,6 +1,7 @@
 // The connections to one host. Each is checked and gets its parameters once, when it opens.
 
 import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { withinTime } from "../../time-limit.ts";
 import { BoundClient } from "./bound-client.ts";
 import type { HostConfig } from "./connection-url.ts";
@@ -227,9 +228,15 @@ class Connection implements Queries {
       for (const statement of statements) rows.push((await this.query(statement)).rows);
       return rows;
     }
-    const results = await this.run((client) =>
-      Promise.allSettled(statements.map((statement) => client.query<object>(statement))),
-    );
+    const results = await this.run((client) => {
+      const { stream } = (client as unknown as { readonly connection: { readonly stream: Duplex } })
+        .connection;
+      // One write for all: a read took 0.6 of the processor time.
+      stream.cork();
+      const all = statements.map((statement) => client.query<object>(statement));
+      stream.uncork();
+      return Promise.allSettled(all);
+    });
     return results.map((result) => {
       if (result.status === "rejected") throw withConnectionLost(result.reason);
       return result.value.rows;
