@@ -2,7 +2,7 @@
 // standard output.
 
 import { parseArgs } from "node:util";
-import { plotCreates } from "./plot.ts";
+import { plotCreates, plotOperations } from "./plot.ts";
 import { killAll } from "./processes.ts";
 import { renderPage, renderReport } from "./report.ts";
 import { readResults, writeResult } from "./result.ts";
@@ -13,7 +13,8 @@ import { suites } from "./suites/index.ts";
 const secondsMax = 600;
 
 const page = new URL("../docs/benchmarks.md", import.meta.url).pathname;
-const createsPlot = new URL("../docs/images/creates.svg", import.meta.url).pathname;
+/** The plot of a suite, by its name. */
+const plots = { create: ["creates", plotCreates], operations: ["operations", plotOperations] } as const;
 
 let interruptedBy: string | undefined;
 // For good, not once: npm passes on a signal that the whole group has got already, and the second
@@ -43,8 +44,11 @@ async function run(args: string[]): Promise<void> {
   if (name === "report") {
     const results = await readResults();
     await Bun.write(page, renderPage(results));
-    const creates = results.get("create");
-    if (creates !== undefined) await Bun.write(createsPlot, plotCreates(creates));
+    for (const [suite, [name, plot]] of Object.entries(plots)) {
+      const result = results.get(suite);
+      const image = new URL(`../docs/images/${name}.svg`, import.meta.url).pathname;
+      if (result !== undefined) await Bun.write(image, plot(result));
+    }
     return;
   }
   const suite = suites.find((suite) => suite.name === name);
@@ -71,7 +75,7 @@ function help(): string {
     return `  ${suite.name.padEnd(width)}  ${suite.summary} Defaults: ${numbers.join(" ")}`;
   });
   return `Usage: npm run bench -- SUITE [flags]
-       npm run bench -- report          writes docs/benchmarks.md and its plot from bench/results/*.json
+       npm run bench -- report          writes docs/benchmarks.md and its plots from bench/results/*.json
 
 Suites:
 ${lines.join("\n")}

@@ -1,4 +1,4 @@
-// The creates of each subject as bars, in an SVG that is readable on light and dark pages.
+// The requests of each subject as bars, in an SVG that is readable on light and dark pages.
 
 import type { Result, ScenarioResult, Series } from "./result.ts";
 import { metrics } from "./suite.ts";
@@ -34,27 +34,67 @@ const style = `
     .page { fill: #0d1117; }
   }`;
 
-/** Bars of creates/s, a panel for each load with its own scale, the fastest subject first. */
-export function plotCreates({ rounds, scenarios }: Result): string {
+/** What a plot shows. */
+interface PlotOptions {
+  /** Such as "Creates". */
+  readonly requests: string;
+  readonly metric: string;
+  /** All by default. */
+  readonly loads?: readonly string[];
+  /** The subjects that are this server. */
+  readonly own: readonly string[];
+  readonly legend: readonly (readonly [kind: string, meaning: string])[];
+}
+
+export function plotCreates(result: Result): string {
+  return plot(result, {
+    requests: "Creates",
+    metric: metrics.creates,
+    own: ["plantstore"],
+    legend: [
+      ["own", "this server"],
+      ["stored", "other servers, as durable"],
+      ["constant", "a constant, no store; open: cut"],
+    ],
+  });
+}
+
+export function plotOperations(result: Result): string {
+  return plot(result, {
+    requests: "Requests",
+    metric: "requests/s",
+    loads: ["get", "list of 100", "change"].map((kind) => `${kind}, 64 connections`),
+    own: ["sqlite", "postgres"],
+    legend: [
+      ["own", "this server, on each engine"],
+      ["stored", "others on SQLite, without a history"],
+    ],
+  });
+}
+
+/** Bars of requests/s, a panel for each load with its own scale, the fastest subject first. */
+function plot({ rounds, scenarios }: Result, options: PlotOptions): string {
+  const { requests, own, legend: entries } = options;
   const [scenario] = scenarios;
   if (scenario === undefined) throw new Error("a result without a scenario has no plot");
-  const loads = [...new Set(scenario.series.map(({ load }) => load))];
+  const loads = options.loads ?? [...new Set(scenario.series.map(({ load }) => load))];
+  const barsOf = (load: string) => ofLoad(scenario, load, options.metric);
   const subjects = loads
-    .flatMap((load) => ofLoad(scenario, load))
+    .flatMap(barsOf)
     .filter(({ load }) => load === loads.at(-1))
-    .toSorted((one, other) => other.creates.median - one.creates.median)
+    .toSorted((one, other) => other.rate.median - one.rate.median)
     .map(({ subject }) => subject);
   const axisEnd = top + subjects.length * rowHeight;
   const height = axisEnd + 40;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img">`,
-    `<title>Creates a second by ${subjects.join(", ")}, over ${loads.join(", ")}</title>`,
+    `<title>${requests} a second by ${subjects.join(", ")}, over ${loads.join(", ")}</title>`,
     `<style>${style}</style>`,
     `<rect class="page" width="${width}" height="${height}"/>`,
     text(
       12,
       24,
-      `Creates a second, medians of ${rounds} rounds; lines from the lowest to the highest`,
+      `${requests} a second, medians of ${rounds} rounds; lines from the lowest to the highest`,
       "title",
     ),
     ...subjects.map((subject, row) => text(names - 8, middleOf(row) + 4, subject, "", "end")),
@@ -63,10 +103,10 @@ export function plotCreates({ rounds, scenarios }: Result): string {
       return [
         text(x, top - 14, load, "title"),
         `<line class="axis" x1="${x}" x2="${x}" y1="${top - 4}" y2="${axisEnd}"/>`,
-        ...panel(scenario, ofLoad(scenario, load), subjects, x),
+        ...panel((subject) => kindOf(scenario, subject, own), barsOf(load), subjects, x),
       ];
     }),
-    ...legend(axisEnd + 24),
+    ...legend(entries, axisEnd + 24),
     "</svg>\n",
   ].join("\n");
 }
@@ -74,31 +114,27 @@ export function plotCreates({ rounds, scenarios }: Result): string {
 interface Bar {
   readonly load: string;
   readonly subject: string;
-  readonly creates: Summary;
+  readonly rate: Summary;
 }
 
-function ofLoad({ series }: ScenarioResult, load: string): Bar[] {
+function ofLoad({ series }: ScenarioResult, load: string, metric: string): Bar[] {
   return series
     .filter((one) => one.load === load)
-    .flatMap(({ load, subject, metrics: { [metrics.creates]: creates } }: Series) =>
-      creates === undefined ? [] : [{ load, subject, creates }],
+    .flatMap(({ load, subject, metrics: { [metric]: rate } }: Series) =>
+      rate === undefined ? [] : [{ load, subject, rate }],
     );
 }
 
 function panel(
-  scenario: ScenarioResult,
+  kind: (subject: string) => string,
   bars: readonly Bar[],
   subjects: readonly string[],
   x: number,
 ): string[] {
-  const isConstant = (subject: string) => kindOf(scenario, subject) === "constant";
-  const stored = bars.filter(({ subject }) => !isConstant(subject)).map(({ creates }) => creates.max);
-  const scaleMax = Math.min(
-    Math.max(...bars.map(({ creates }) => creates.max)),
-    cutFrom * Math.max(...stored),
-  );
+  const stored = bars.filter(({ subject }) => kind(subject) !== "constant").map(({ rate }) => rate.max);
+  const scaleMax = Math.min(Math.max(...bars.map(({ rate }) => rate.max)), cutFrom * Math.max(...stored));
   const at = (value: number) => x + (Math.min(value, scaleMax) / scaleMax) * (panelWidth - figureWidth);
-  return bars.flatMap(({ subject, creates: { median, min, max } }) => {
+  return bars.flatMap(({ subject, rate: { median, min, max } }) => {
     const y = middleOf(subjects.indexOf(subject));
     const [upper, lower] = [y - barHeight / 2, y + barHeight / 2];
     const [start, end] = [at(min).toFixed(1), at(max).toFixed(1)];
@@ -108,7 +144,7 @@ function panel(
       ? `M${end},${upper}H${x}V${lower}H${end}`
       : `M${x},${upper}H${at(median).toFixed(1)}V${lower}H${x}Z`;
     return [
-      `<path class="${kindOf(scenario, subject)}" d="${outline}"/>`,
+      `<path class="${kind(subject)}" d="${outline}"/>`,
       `<line class="range" x1="${start}" x2="${end}" y1="${y}" y2="${y}"/>`,
       text(at(max) + 6, y + 4, formatNumber(median)),
     ];
@@ -116,18 +152,13 @@ function panel(
 }
 
 /** A subject whose store was not audited has none. */
-function kindOf({ audits }: ScenarioResult, subject: string): string {
-  if (subject === "plantstore") return "own";
+function kindOf({ audits }: ScenarioResult, subject: string, own: readonly string[]): string {
+  if (own.includes(subject)) return "own";
   return audits.some(({ store }) => store === subject) ? "stored" : "constant";
 }
 
-function legend(y: number): string[] {
-  const entries = [
-    ["own", "this server"],
-    ["stored", "other servers, as durable"],
-    ["constant", "a constant, no store; open: cut"],
-  ];
-  return entries.flatMap(([kind = "", meaning = ""], index) => {
+function legend(entries: PlotOptions["legend"], y: number): string[] {
+  return entries.flatMap(([kind, meaning], index) => {
     const x = names + index * (panelWidth + panelGap);
     return [
       `<rect class="${kind}" x="${x}" y="${y - 10}" width="${barHeight}" height="${barHeight}"/>`,

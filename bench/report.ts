@@ -18,7 +18,9 @@ export function renderReport({ title }: Suite, result: Result): string {
 export function renderPage(results: ReadonlyMap<string, Result>): string {
   const measured = pageSuites.flatMap((name) => results.get(name) ?? []);
   const rows = measured.flatMap(({ scenarios }) => scenarios.flatMap(pageRows));
-  const byMachine = Map.groupBy(measured, ({ environment }) => machineText(environment.machine));
+  const operations = results.get("operations");
+  const all = operations === undefined ? measured : [...measured, operations];
+  const byMachine = Map.groupBy(all, ({ environment }) => machineText(environment.machine));
   const machines = [...byMachine].map(([machine, results]) => {
     const runs = results.map(({ suite, environment: { commit, date, loadBefore } }) => {
       const day = date.slice(0, "2026-11-25".length);
@@ -42,7 +44,7 @@ ${markdownTable(["", ...pageMetrics, "ratio"], rows)}
 **rust-group-commit** is the same design in Rust, with axum and rusqlite. **bun-bare** reads the body
 and answers a constant: the limit of any server on this runtime. **fastify** and **express + pg** commit
 each create by itself. **nginx** answers a static 200. The large stores have 20 million plants.
-
+${operations === undefined ? "" : operationsSection(operations)}
 \`\`\`sh
 npm run bench -- create --output bench/results/create.json
 npm run bench -- report
@@ -50,6 +52,33 @@ npm run bench -- report
 
 \`npm run bench\` lists the suites and their flags, such as \`--against COMMIT\`. Measured on
 ${machines.join("; on ")}.
+`;
+}
+
+/** Requests a second of each subject under each load, and what they are of its creates. */
+function operationsSection({ scenarios }: Result): string {
+  const series = scenarios.flatMap((scenario) => scenario.series);
+  const subjects = [...new Set(series.map(({ subject }) => subject))];
+  const rows = [...new Set(series.map(({ load }) => load))].map((load) => [
+    load,
+    ...subjects.map((subject) => {
+      const found = series.find((one) => one.load === load && one.subject === subject)?.metrics;
+      const [rate, ratio] = [found?.["requests/s"], found?.["times the creates"]];
+      if (rate === undefined || ratio === undefined) return "";
+      return `${formatNumber(rate.median)} (${formatNumber(ratio.median)})`;
+    }),
+  ]);
+  return `
+## Reads and changes
+
+Requests a second to a collection whose ids the server chooses, and in parentheses how many times
+the creates of the same round that is. Replacements and changes are of 400 plants at random; each is
+a row in the history, too. **bun + bun:sqlite** is a bare server whose only thread has the database:
+the limit for reads on this runtime. **pocketbase** does not wait for the disk.
+
+![Requests a second of this server and of others: gets, lists and changes over 64 connections](images/operations.svg)
+
+${markdownTable(["", ...subjects], rows)}
 `;
 }
 

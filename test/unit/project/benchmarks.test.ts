@@ -1,7 +1,7 @@
 // docs/benchmarks.md and its plot against the committed results.
 
 import { expect, test } from "bun:test";
-import { plotCreates } from "../../../bench/plot.ts";
+import { plotCreates, plotOperations } from "../../../bench/plot.ts";
 import { renderPage } from "../../../bench/report.ts";
 import { readResults } from "../../../bench/result.ts";
 import { formatNumber, summarize } from "../../../bench/summary.ts";
@@ -21,6 +21,13 @@ test("docs/images/creates.svg is what `npm run bench -- report` makes of bench/r
   expect(plot).toBe(plotCreates(creates));
   const { series } = creates.scenarios[0] ?? { series: [] };
   expect(plot.split('<line class="range"').length - 1).toBe(series.length);
+});
+
+test("docs/images/operations.svg is what `npm run bench -- report` makes of bench/results/operations.json", async () => {
+  const operations = results.get("operations");
+  if (operations === undefined) throw new Error("there is no result of the suite operations");
+  const plot = await Bun.file(new URL("../../../docs/images/operations.svg", import.meta.url)).text();
+  expect(plot).toBe(plotOperations(operations));
 });
 
 test("docs/guides/run-an-inventory.md sizes a server by the medians in bench/results", async () => {

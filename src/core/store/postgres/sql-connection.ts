@@ -26,12 +26,13 @@ export class PostgresSqlConnection implements ReadConnection {
   readonly inTime = "true";
   readonly #primary: Primary;
 
+  /** One less than the connections of the pool. */
   readonly callsMax = 3;
   readonly #contract: Contract;
 
   /** Connects at the first call. */
   constructor(url: PostgresUrl, contract: Contract) {
-    this.#primary = new Primary({ ...url, connectionsMax: this.callsMax, isPipelined: true });
+    this.#primary = new Primary({ ...url, connectionsMax: 1, isPipelined: true });
     this.#contract = contract;
   }
 
