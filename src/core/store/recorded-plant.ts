@@ -4,7 +4,7 @@ import { type Collection, type Plant, valuesEqual } from "../contract/contract.t
 import type { ApiError } from "../contract/errors.ts";
 import { parsePlantJson, toValues } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import { type PlantRow, timeColumns } from "./group-read.ts";
+import { rowReader } from "./plant-rows.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 
 /**
@@ -48,11 +48,7 @@ export async function readStored(
   collection: Collection,
   id: PlantId,
 ): Promise<StoredPlant> {
-  const columns = [...timeColumns(collection), ...collection.fields.map(({ column }) => column)];
-  const [row] = await sql.query<PlantRow>(
-    `SELECT ${columns.join(", ")} FROM "${collection.table}" WHERE id = $1`,
-    [id],
-  );
+  const [row] = await rowReader(sql, collection)([id]);
   if (row === undefined) throw new Error(`There is no plant ${id}`);
   const plant = { id, values: toValues(collection, row) };
   return { plant, createdAt: row.created_at, changedAt: row.changed_at };

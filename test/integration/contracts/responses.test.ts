@@ -262,9 +262,9 @@ test("a path with several parameters in a segment, and one that Bun would take f
   /bookings`;
   writeFileSync(folder.file("tiles.yaml"), text.replace("/bookings", tiles));
   await using store = await sandboxOf(folder.file("tiles.yaml"));
-  expect((await store.request("GET", "/tiles/1-2-3.png")).status).toBe(501);
+  expect((await store.request("GET", "/tiles/1-2-3.png")).status).toBe(200);
   // With one group for each parameter this took minutes.
-  expect((await store.request("GET", `/tiles/${"-".repeat(10_000)}`)).status).toBe(501);
+  expect((await store.request("GET", `/tiles/${"-".repeat(10_000)}`)).status).toBe(200);
   writeFileSync(folder.file("colon.yaml"), text.replaceAll("/bookings", "/:tenant/bookings"));
   await using other = await sandboxOf(folder.file("colon.yaml"));
   const body = '{"cabin":"Alder"}';
