@@ -3,11 +3,12 @@
 
 import packageJson from "../../package.json";
 import { iconPath } from "../admin-pages/icon.ts";
-import { type Contract, onlyCollection } from "../core/contract/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { capitalized } from "../core/contract/words.ts";
 import { type Description, firstLineOf } from "./description.ts";
 import { renderForm, tokenInput } from "./form-html.ts";
 import { markdown } from "./markdown.ts";
-import { type PlacedOperation, placedOperations } from "./placed-operations.ts";
+import { type OperationGroup, operationGroups, type PlacedOperation } from "./placed-operations.ts";
 import { renderResponses } from "./response-html.ts";
 import { renderParameters, renderSchemas } from "./schema-html.ts";
 import { escapeUrl, placeholder, prefixPlaceholder } from "./server-address.ts";
@@ -16,6 +17,8 @@ import { escapeUrl, placeholder, prefixPlaceholder } from "./server-address.ts";
 interface Section {
   readonly title: string;
   readonly html: string;
+  /** Those of one collection, where there are several. */
+  readonly below?: readonly Section[];
 }
 
 /** Where a page is served. */
@@ -45,37 +48,33 @@ export function documentationOf(contract: Contract, description: Description): (
 }
 
 function renderPage(contract: Contract, description: Description): string {
-  const { openapi, info, components } = description;
-  const [operation, ...others] = placedOperations(contract, description);
+  const { openapi, info } = description;
+  const groups = operationGroups(contract, description);
+  const operations = groups.flatMap((group) => group.operations);
+  const [operation] = operations;
   /** The operation whose kind of token the page asks for. */
-  const withToken = [operation, ...others].find((each) => each?.field !== undefined);
-  if (operation === undefined) throw new Error("The description has no operation");
+  const withToken = operations.find(({ field }) => field !== undefined);
+  const parts = groups.map((group) =>
+    sectionsOf(group, description, group.operations[0] === operation ? { withToken } : undefined),
+  );
 
   /** The first paragraph is the page's; each heading after it begins a section. */
   const [introduction = "", ...chapters] = info.description.split(/^## /m);
   const [lead = "", ...notes] = introduction.split("\n\n");
-  const withExport =
-    ', and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code>';
+  const first = operation?.description ?? "";
+  const isGrouped = groups.length > 1;
   const sections: readonly Section[] = [
-    {
-      title: "Samples",
-      html: `<p>Each is complete${withToken === undefined ? "." : withExport}</p>
-          ${renderSamples(operation)}`,
-    },
-    { title: "Fields", html: renderSchemas(onlyCollection(contract), [operation, ...others], description) },
-    { title: "Responses", html: renderResponses(operation, "", components) },
-    ...others.map((other) => ({
-      title: `${other.method} ${other.path}`,
-      html: `${markdown(`${other.summary}. ${other.description}`)}${renderForm(other)}${renderSamples(other)}${renderParameters(other)}<h3>Responses</h3>${renderResponses(other, `${other.id}-`, components)}`,
-    })),
+    ...(isGrouped
+      ? groups.map((group, index) => groupSection(group, index === 0 ? first : "", parts[index] ?? []))
+      : parts.flat()),
     ...chapters.map((chapter) => ({ title: firstLineOf(chapter), html: renderChapter(chapter) })),
-    { title: "About", html: withDocumentLinks(markdown([operation.description, ...notes].join("\n\n"))) },
+    {
+      title: "About",
+      html: withDocumentLinks(markdown([...(isGrouped ? [] : [first]), ...notes].join("\n\n"))),
+    },
   ];
-  const ids = idsOf(sections.map(({ title }) => title));
-  const rendered = sections.map(
-    ({ title, html }, index) =>
-      `<section aria-labelledby="${ids[index]}"><h2 id="${ids[index]}">${escapeHTML(title)}</h2>${html}</section>`,
-  );
+  const taken = new Set(["response", "response-title", "show", "token", "token-note", "try"]);
+  const placed = sections.map((section) => placeSection(section, taken));
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -98,11 +97,11 @@ function renderPage(contract: Contract, description: Description): string {
       <p>${escapeHTML(lead)}</p>
     </header>
     <main>
-      <section aria-labelledby="try">${renderForm(operation, tokenInput(withToken))}</section>
+      ${operation === undefined ? "" : `<section aria-labelledby="try">${renderForm(operation, tokenInput(withToken))}</section>`}
       <div class="reference">
-        ${renderNavigation(sections, ids)}
+        <nav aria-label="Sections"><ul>${placed.map(({ link }) => link).join("")}</ul></nav>
         <div class="sections">
-          ${rendered.join("")}
+          ${placed.map(({ html }) => html).join("")}
         </div>
       </div>
     </main>
@@ -112,11 +111,65 @@ function renderPage(contract: Contract, description: Description): string {
 `;
 }
 
-function renderNavigation(sections: readonly Section[], ids: readonly string[]): string {
-  const items = sections.map(
-    ({ title }, index) => `<li><a href="#${ids[index]}">${escapeHTML(title)}</a></li>`,
-  );
-  return `<nav aria-label="Sections"><ul>${items.join("")}</ul></nav>`;
+/**
+ * The sections of a group of operations.
+ *
+ * @param atStart given for the group whose first operation has its form at the start of the page.
+ */
+function sectionsOf(
+  group: OperationGroup,
+  description: Description,
+  atStart: { readonly withToken: PlacedOperation | undefined } | undefined,
+): Section[] {
+  const { components } = description;
+  const [first, ...others] = group.operations;
+  const fields = { title: "Fields", html: renderSchemas(group, description) };
+  const operationSection = (operation: PlacedOperation) => ({
+    title: `${operation.method} ${operation.path}`,
+    html: `${markdown(`${operation.summary}. ${operation.description}`)}${renderForm(operation)}${renderSamples(operation)}${renderParameters(operation)}<h3>Responses</h3>${renderResponses(operation, `${operation.id}-`, components)}`,
+  });
+  if (atStart === undefined) return [operationSection(first), fields, ...others.map(operationSection)];
+  const withExport =
+    ', and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code>';
+  const samples = {
+    title: "Samples",
+    html: `<p>Each is complete${atStart.withToken === undefined ? "." : withExport}</p>
+          ${renderSamples(first)}`,
+  };
+  return [
+    ...(first["x-codeSamples"] === undefined ? [] : [samples]),
+    fields,
+    { title: "Responses", html: renderResponses(first, "", components) },
+    ...others.map(operationSection),
+  ];
+}
+
+/** A section with those of a collection, below a text. */
+function groupSection({ collection }: OperationGroup, text: string, below: readonly Section[]): Section {
+  return { title: capitalized(collection?.words.many ?? "other operations"), html: markdown(text), below };
+}
+
+/**
+ * The HTML of a section, and its link in the navigation.
+ *
+ * @param taken the ids of headings and forms so far.
+ */
+function placeSection(
+  { title, html, below = [] }: Section,
+  taken: Set<string>,
+): { readonly html: string; readonly link: string } {
+  const id = newId(title, taken);
+  const placed = below.map((section) => placeSection(section, taken));
+  const links = placed.length === 0 ? "" : `<ul>${placed.map(({ link }) => link).join("")}</ul>`;
+  return {
+    html: `<section aria-labelledby="${id}"><h2 id="${id}">${escapeHTML(title)}</h2>${html}${placed.map((each) => demoted(each.html)).join("")}</section>`,
+    link: `<li><a href="#${id}">${escapeHTML(title)}</a>${links}</li>`,
+  };
+}
+
+/** HTML whose headings are one level lower. */
+function demoted(html: string): string {
+  return html.replaceAll(/(<\/?h)([2-5])\b/g, (_, start, level) => `${start}${Number(level) + 1}`);
 }
 
 function renderSamples({ id, "x-codeSamples": samples }: PlacedOperation): string {
@@ -140,16 +193,13 @@ function renderChapter(chapter: string): string {
   );
 }
 
-/** The ids of headings: each is another one, and none is that of a form. */
-function idsOf(titles: readonly string[]): string[] {
-  const taken = new Set(["response", "response-title", "show", "token", "token-note", "try"]);
-  return titles.map((title) => {
-    const wanted = title.toLowerCase().replaceAll(/[^a-z\d]+/g, "-");
-    let id = wanted;
-    for (let count = 2; taken.has(id); count++) id = `${wanted}-${count}`;
-    taken.add(id);
-    return id;
-  });
+/** The id of a heading: each is another one, and none is that of a form. */
+function newId(title: string, taken: Set<string>): string {
+  const wanted = title.toLowerCase().replaceAll(/[^a-z\d]+/g, "-");
+  let id = wanted;
+  for (let count = 2; taken.has(id); count++) id = `${wanted}-${count}`;
+  taken.add(id);
+  return id;
 }
 
 function withDocumentLinks(html: string): string {

@@ -1,6 +1,6 @@
 // A copy of the author's description, to which the parts of the server are added.
 
-import { type Collection, type Contract, onlyCollection } from "../core/contract/contract.ts";
+import type { Collection, Contract } from "../core/contract/contract.ts";
 import { parseExactJson, toExactJson } from "../core/contract/json/exact-json.ts";
 import { referencedMembers } from "../core/contract/json/json-pointer.ts";
 import type { Json } from "../core/contract/json/json-values.ts";
@@ -18,24 +18,22 @@ const referencesMax = 20;
 
 export class Draft {
   readonly contract: Contract;
-  readonly collection: Collection;
-  /** The operations other than the create. */
+  /** The operations other than the creates. */
   readonly operations: readonly Operation[];
   /** A copy that shares no parts within itself; aliases of YAML share them in the original. */
   readonly document: Mutable<Description>;
 
   constructor(contract: Contract, operations: readonly Operation[]) {
     this.contract = contract;
-    this.collection = onlyCollection(contract);
     this.operations = operations;
     this.document = parseExactJson(toExactJson(contract.document)) as Description;
     const { components } = this.document;
     this.document.components = { ...components, schemas: { ...components?.schemas } };
   }
 
-  /** The create as it is described so far. */
-  get create(): AuthorOperation {
-    return this.document.paths[this.collection.describedPath]?.post ?? {};
+  /** The create of a collection as it is described so far. */
+  createOf({ describedPath }: Collection): AuthorOperation {
+    return this.document.paths[describedPath]?.post ?? {};
   }
 
   /** The object that a part is or refers to; undefined if there is none. */

@@ -3,13 +3,7 @@
 import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";
 import type { Access } from "../core/contract/access.ts";
-import {
-  type Collection,
-  type Contract,
-  onlyCollection,
-  type Plant,
-  withValue,
-} from "../core/contract/contract.ts";
+import { type Collection, type Contract, type Plant, withValue } from "../core/contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat } from "../core/contract/error-format.ts";
 import {
   ApiError,
@@ -45,6 +39,8 @@ export function codeOfExample(name: string): ErrorCode | undefined {
 
 /** An operation for whose errors there are examples. */
 export interface ExampleOperation {
+  /** Its collection, in whose words messages are; undefined for an operation of none. */
+  readonly collection: Collection | undefined;
   readonly access: Access;
   readonly errors: ErrorFormat;
   readonly method: string;
@@ -55,15 +51,13 @@ export interface ExampleOperation {
 /** The errors of operations, with the messages of a server. */
 export class ErrorExamples {
   readonly #contract: Contract;
-  readonly #collection: Collection;
   readonly #basePath: string;
   readonly #findRoute: (method: string, path: string) => Route;
 
-  /** @param operations the ones other than the create. */
+  /** @param operations the ones other than the creates. */
   constructor(contract: Contract, operations: readonly Operation[], basePath: string) {
     const served = [...contract.collections.map(createOperation), ...operations];
     this.#contract = contract;
-    this.#collection = onlyCollection(contract);
     this.#findRoute = routerOf([...served, ...unservedOperations(contract, served)], basePath, contract);
     this.#basePath = basePath;
   }
@@ -79,39 +73,25 @@ export class ErrorExamples {
   }
 
   /** An error with the message of a server; undefined if there is no such message. */
-  #error(code: ErrorCode, { method, path, access }: ExampleOperation): ApiError | undefined {
-    const collection = this.#collection;
-    const [plant] = collection.examples as readonly [Plant];
-    const { titleField } = collection;
-    const wrongId = collection.id.type.kind === "integer" ? '"1"' : "1";
+  #error(code: ErrorCode, { method, path, access, collection }: ExampleOperation): ApiError | undefined {
     switch (code) {
       case "badRequest":
         return new ApiError(code, 'The Content-Length is "26, 26"; send it once, as one decimal number.');
       case "invalidJson":
-        return errorOfBody(collection, `{${JSON.stringify(collection.fields[0]?.name ?? "id")}: }`);
       case "invalidPlant":
-        return errorOfBody(
-          collection,
-          collection.id.isAccepted ? `{${JSON.stringify(collection.id.name)}: ${wrongId}}` : "[]",
-        );
-      case "unstorableText": {
-        if (titleField === undefined) return undefined;
-        const values = withValue(collection, plant.values, titleField, "Monst\0era");
-        const error = errorOfBody(collection, bodyJson(collection, { ...plant, values }));
-        return error?.code === code ? error : undefined;
-      }
+      case "unstorableText":
       case "preconditionFailed":
-        return checkPreconditions(new Headers({ "If-Match": '"x"' }), entityTag(collection, plant));
+      case "conflict":
+      case "unavailable":
+        return collection && errorOfCollection(code, collection);
       case "preconditionRequired":
         return missingHeader("If-Match", "a string");
-      case "conflict":
-        return conflictError(collection, plant, !collection.id.isRequired);
       case "missingToken":
         return missingTokenError(access);
       case "invalidToken":
         return invalidTokenError(unknownToken, access);
       case "notFound":
-        return this.#errorOfRoute("POST", `${collection.path.replace(/\/$/, "").slice(0, -1)}`);
+        return this.#errorOfRoute("POST", (collection?.path ?? path).replace(/\/$/, "").slice(0, -1));
       case "methodNotAllowed": {
         const target = path.replaceAll(/\{[^{}]*\}/g, "1");
         const errors = ["GET", "PUT", "PATCH", "DELETE", "POST"].map((each) =>
@@ -132,8 +112,6 @@ export class ErrorExamples {
         );
       case "internalError":
         return internalError();
-      case "unavailable":
-        return overloaded(collection);
       case "notImplemented":
         return notServed(this.#contract, method, path);
       case "invalidParameter":
@@ -144,6 +122,34 @@ export class ErrorExamples {
   #errorOfRoute(method: string, path: string): ApiError | undefined {
     const route = this.#findRoute(method, this.#basePath + path);
     return route.operation === undefined ? route.error : undefined;
+  }
+}
+
+/** An error with a message about the resources of a collection. */
+function errorOfCollection(
+  code: "conflict" | "invalidJson" | "invalidPlant" | "preconditionFailed" | "unavailable" | "unstorableText",
+  collection: Collection,
+): ApiError | undefined {
+  const { id, fields, titleField } = collection;
+  const [plant] = collection.examples as readonly [Plant];
+  const wrongId = id.type.kind === "integer" ? '"1"' : "1";
+  switch (code) {
+    case "invalidJson":
+      return errorOfBody(collection, `{${JSON.stringify(fields[0]?.name ?? "id")}: }`);
+    case "invalidPlant":
+      return errorOfBody(collection, id.isAccepted ? `{${JSON.stringify(id.name)}: ${wrongId}}` : "[]");
+    case "unstorableText": {
+      if (titleField === undefined) return undefined;
+      const values = withValue(collection, plant.values, titleField, "Monst\0era");
+      const error = errorOfBody(collection, bodyJson(collection, { ...plant, values }));
+      return error?.code === code ? error : undefined;
+    }
+    case "preconditionFailed":
+      return checkPreconditions(new Headers({ "If-Match": '"x"' }), entityTag(collection, plant));
+    case "conflict":
+      return conflictError(collection, plant, !id.isRequired);
+    case "unavailable":
+      return overloaded(collection);
   }
 }
 

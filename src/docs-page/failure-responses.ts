@@ -1,7 +1,7 @@
 // The failures of operations as the description has them: codes, header fields, and examples.
 
 import { tokenField } from "../core/contract/access.ts";
-import { type Collection, type Contract, onlyCollection, requiresMatch } from "../core/contract/contract.ts";
+import { type Contract, requiresMatch } from "../core/contract/contract.ts";
 import { type ErrorShape, formOf, pathOfPart } from "../core/contract/error-format.ts";
 import { type ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { uncapitalized } from "../core/contract/words.ts";
@@ -26,18 +26,16 @@ type OperationKind = "create" | "withBody" | "withoutBody" | "asDescribed" | "un
 /** The failures of operations, with the messages of a server. */
 export class FailureResponses {
   readonly #contract: Contract;
-  readonly #collection: Collection;
   readonly #examples: ErrorExamples;
   readonly #errorSchema: object;
 
-  /** @param operations those besides the create. */
+  /** @param operations those besides the creates. */
   constructor(
     contract: Contract,
     operations: readonly Operation[],
     { basePath, errorSchema }: { readonly basePath: string; readonly errorSchema: object },
   ) {
     this.#contract = contract;
-    this.#collection = onlyCollection(contract);
     this.#examples = new ErrorExamples(contract, operations, basePath);
     this.#errorSchema = errorSchema;
   }
@@ -45,7 +43,8 @@ export class FailureResponses {
   /** The failures of an operation, by status. */
   of(operation: FailingOperation): Record<string, DescribedResponse> {
     const responses: Record<string, DescribedResponse> = {};
-    const { errors: format } = operation;
+    const { errors: format, collection } = operation;
+    const takesMatch = operation.isConditional && collection !== undefined && requiresMatch(collection);
     const common = this.#contract.errors.shape;
     const field = tokenField(operation.access);
     // The messages of a server are those of a collection.
@@ -53,9 +52,9 @@ export class FailureResponses {
     const all = codesOf[operation.kind].filter(
       (code) =>
         !(code === "preconditionFailed" && !operation.isConditional) &&
-        !(code === "preconditionRequired" && !(operation.isConditional && requiresMatch(this.#collection))) &&
+        !(code === "preconditionRequired" && !takesMatch) &&
         !(code === "conflict" && operation.isConditional) &&
-        !(code === "invalidParameter" && operation.kind === "create" && this.#collection.id.isRequired) &&
+        !(code === "invalidParameter" && operation.kind === "create" && collection?.id.isRequired) &&
         !(code === "missingToken" && operation.access.isOpen) &&
         !(code === "invalidToken" && field === undefined),
     );
@@ -65,7 +64,7 @@ export class FailureResponses {
       const shape = format.shapes[status] ?? format.shape;
       const errors = isAsDescribed ? {} : this.#examples.of(codes, operation);
       responses[status] = {
-        description: this.#describe(status, codes, operation),
+        description: describeFailure(status, codes, operation),
         headers: headersOf(codes, errors),
         content: {
           [shape.contentType]: { schema: schemaOf(shape), examples: toExamples(format, errors) },
@@ -79,20 +78,27 @@ export class FailureResponses {
       };
     return responses;
   }
+}
 
-  #describe(status: number, codes: readonly ErrorCode[], { method, path }: FailingOperation): string {
-    const meanings = codes.map((code) => {
-      const isOfOne = code === "notFound" && method === "GET" && path.includes("{");
-      const detail = isOfOne ? `, or no ${this.#collection.words.one} with this id` : (details[code] ?? "");
-      return `${errorRegistry[code].error}: ${uncapitalized(errorRegistry[code].meaning)}${detail}.`;
-    });
-    if (status !== 400) return meanings.join(" ");
-    return `The request is invalid.
+function describeFailure(
+  status: number,
+  codes: readonly ErrorCode[],
+  { method, path, collection }: FailingOperation,
+): string {
+  const meanings = codes.map((code) => {
+    const isOfOne = code === "notFound" && method === "GET" && path.includes("{");
+    const detail =
+      isOfOne && collection !== undefined
+        ? `, or no ${collection.words.one} with this id`
+        : (details[code] ?? "");
+    return `${errorRegistry[code].error}: ${uncapitalized(errorRegistry[code].meaning)}${detail}.`;
+  });
+  if (status !== 400) return meanings.join(" ");
+  return `The request is invalid.
 
 ${meanings.join(" ")}
 
 A request that is not well-formed HTTP/1.1 gets a bare 400 from the HTTP parser: no body, none of these headers, and the connection is closed.`;
-  }
 }
 
 /** Errors of requests whose caller is not known yet, which has no rate then. */

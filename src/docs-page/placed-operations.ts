@@ -1,9 +1,10 @@
 // The operations as the page shows them, with what its forms need.
 
 import { tokenField } from "../core/contract/access.ts";
-import { type Contract, onlyCollection } from "../core/contract/contract.ts";
+import type { Collection, Contract } from "../core/contract/contract.ts";
 import { readRequirements } from "../core/contract/description/security.ts";
 import type { Json } from "../core/contract/json/json-values.ts";
+import { collectionAt } from "./collection-at.ts";
 import {
   type DescribedOperation,
   type DescribedParameter,
@@ -20,20 +21,47 @@ export interface PlacedOperation extends DescribedOperation {
   readonly field: ReturnType<typeof tokenField>;
 }
 
-/** The operations that are served, the create first. */
-export function placedOperations(
-  { others, collections }: Contract,
+/** Operations that stand together. */
+export interface OperationGroup {
+  /** Undefined for operations of none, where there are several collections, or none. */
+  readonly collection: Collection | undefined;
+  /** The create of the collection comes first. */
+  readonly operations: readonly [PlacedOperation, ...PlacedOperation[]];
+}
+
+/**
+ * The operations that are served: a group for each collection, and one for all others. Where there
+ * is one collection, all are its group.
+ */
+export function operationGroups(contract: Contract, description: Description): OperationGroup[] {
+  const { collections } = contract;
+  const all = placedOperations(contract, description);
+  return [...collections, undefined].flatMap((collection) => {
+    const own = all.filter(
+      ({ path }) => (collections.length === 1 ? collections[0] : collectionAt(contract, path)) === collection,
+    );
+    const isCreate = ({ method, path }: PlacedOperation) =>
+      method === "POST" && path === collection?.describedPath;
+    const [first, ...others] = own.toSorted((one, other) => Number(isCreate(other)) - Number(isCreate(one)));
+    return first === undefined ? [] : [{ collection, operations: [first, ...others] }];
+  });
+}
+
+function placedOperations(
+  { others }: Contract,
   { paths, components, security }: Description,
-): [PlacedOperation, ...PlacedOperation[]] | [] {
+): PlacedOperation[] {
   const methods = ["get", "put", "post", "delete", "patch"];
   const toId = (operationId: string) => operationId.replaceAll(/[^\p{L}\d_.-]+/gu, "-");
-  const all = Object.entries(paths).flatMap(([path, item]) =>
+  return Object.entries(paths).flatMap(([path, item]) =>
     methods.flatMap((name) => {
       const method = name.toUpperCase();
       const isServed = !others.some((each) => each.path === path && each.method === method);
       const operation = item[name];
       if (operation === undefined || !isServed) return [];
-      const { operationId, parameters = [] } = operation;
+      // The author of an operation that is no collection's may leave out all of these.
+      const title = `${method} ${path}`;
+      const { operationId = title, summary = title, description = "", parameters = [] } = operation;
       const all = [
         ...parametersOf(item).filter((each) => !parameters.some((own) => isSameParameter(own, each))),
         ...parameters,
@@ -42,14 +70,11 @@ export function placedOperations(
         operation.security ?? security,
         (name) => components.securitySchemes?.[name] as Json | undefined,
       );
-      return [
-        { ...operation, method, path, id: toId(operationId), parameters: all, field: tokenField(access) },
-      ];
+      const field = tokenField(access);
+      const described = { ...operation, operationId, summary, description, parameters: all };
+      return [{ ...described, method, path, id: toId(operationId), field }];
     }),
   );
-  const { describedPath } = onlyCollection({ collections });
-  const [create] = all.filter(({ method, path }) => method === "POST" && path === describedPath);
-  return create === undefined ? [] : [create, ...all.filter((each) => each !== create)];
 }
 
 function isSameParameter(one: DescribedParameter, other: DescribedParameter): boolean {

@@ -13,6 +13,7 @@ import {
   type Schema,
 } from "./description.ts";
 import { markdown } from "./markdown.ts";
+import type { OperationGroup } from "./placed-operations.ts";
 
 type Table<Value> = Readonly<Record<string, Value>>;
 
@@ -20,21 +21,29 @@ const { escapeHTML } = Bun;
 
 /** The schemas of the create that have no name of their own, and those that operations refer to. */
 function shownSchemas(
-  { words }: Collection,
-  [create, ...others]: readonly [DescribedOperation, ...DescribedOperation[]],
+  { collection, operations }: OperationGroup,
   description: Description,
 ): (readonly [name: string, schema: Schema])[] {
-  const { components } = description;
+  const reachable = reachableFrom(operations, description);
+  return [
+    ...(collection === undefined ? [] : inlineSchemas(collection, operations[0], description)),
+    ...Object.entries(description.components.schemas).filter(([name]) => reachable.has(name)),
+  ];
+}
+
+function inlineSchemas(
+  { words }: Collection,
+  create: DescribedOperation,
+  { components }: Description,
+): (readonly [name: string, schema: Schema])[] {
   const success = Object.entries(create.responses).find(([status]) => status.startsWith("2"))?.[1];
   const returned = success && referencedResponse(components, success);
-  const inline = [
+  return [
     [words.body, jsonMedia(create.requestBody?.content)?.[1].schema] as const,
     [words.one, jsonMedia(returned?.content)?.[1].schema] as const,
   ].flatMap(([name, schema]) =>
     schema === undefined || schema.$ref !== undefined ? [] : [[name, schema] as const],
   );
-  const reachable = reachableFrom([create, ...others], description);
-  return [...inline, ...Object.entries(components.schemas).filter(([name]) => reachable.has(name))];
 }
 
 /** The names of the schemas that operations refer to. */
@@ -70,14 +79,9 @@ export function renderParameters({ parameters = [] }: DescribedOperation): strin
   return `<h3>Parameters</h3>${renderTable("Parameter", rows)}`;
 }
 
-/** @param operations the create, and all others. */
-export function renderSchemas(
-  collection: Collection,
-  operations: readonly [DescribedOperation, ...DescribedOperation[]],
-  description: Description,
-): string {
+export function renderSchemas(group: OperationGroup, description: Description): string {
   const { schemas } = description.components;
-  return shownSchemas(collection, operations, description)
+  return shownSchemas(group, description)
     .map(([name, schema]) => {
       const parts = partsOf(schema, schemas);
       const required = parts.flatMap((part) => part.required ?? []);

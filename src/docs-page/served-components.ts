@@ -2,6 +2,7 @@
 // the texts of the resource. All of it is valid in OpenAPI 3.0 as well, where schemas have no
 // `examples`: a description is served in the version that it was written in.
 
+import type { Collection } from "../core/contract/contract.ts";
 import { type DescribedResponse, jsonMedia, type Schema } from "./description.ts";
 import type { Draft, Mutable } from "./draft.ts";
 
@@ -91,9 +92,13 @@ export function addErrorSchema({ contract, document }: Draft): string {
   return name;
 }
 
-/** Adds the pattern of what can be stored to the texts of the resource that have none. */
+/** Adds the pattern of what can be stored to the texts of the resources that have none. */
 export function restrictTexts(draft: Draft): void {
-  const texts = draft.collection.fields.filter(({ type }) => type.kind === "text").map(({ name }) => name);
+  for (const collection of draft.contract.collections) restrictTextsOf(draft, collection);
+}
+
+function restrictTextsOf(draft: Draft, collection: Collection): void {
+  const texts = collection.fields.filter(({ type }) => type.kind === "text").map(({ name }) => name);
   const restrict = (part: Schema | undefined, depth: number) => {
     const schema = draft.resolve(part);
     if (schema === undefined || depth > 8) return;
@@ -104,7 +109,7 @@ export function restrictTexts(draft: Draft): void {
     }
     for (const each of schema.allOf ?? []) restrict(each, depth + 1);
   };
-  const { requestBody, responses = {} } = draft.create;
+  const { requestBody, responses = {} } = draft.createOf(collection);
   for (const part of [requestBody, ...Object.values(responses)] as (DescribedResponse | undefined)[])
     restrict(jsonMedia(draft.resolve(part)?.content)?.[1].schema, 0);
 }

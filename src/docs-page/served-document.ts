@@ -3,6 +3,7 @@
 
 import type { Contract } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";
+import { collectionAt } from "./collection-at.ts";
 import { type Description, type PathItem, parametersOf } from "./description.ts";
 import { type AuthorOperation, Draft } from "./draft.ts";
 import { addErrorSchema, addHeaders, resolveSecuritySchemes, restrictTexts } from "./served-components.ts";
@@ -13,7 +14,7 @@ import { acceptedSecurity, securityOf } from "./served-security.ts";
 import { placeholder } from "./server-address.ts";
 
 /**
- * @param operations those besides the create.
+ * @param operations those besides the creates.
  * @param basePath the server's, which messages of errors have.
  */
 export function servedDocument(
@@ -22,7 +23,8 @@ export function servedDocument(
   basePath = "",
 ): Description {
   const draft = new Draft(contract, operations);
-  const { document, collection } = draft;
+  const { document } = draft;
+  const { access, errors } = contract;
   const errorName = addErrorSchema(draft);
   const responses = new ServedResponses(draft, { basePath, errorName });
   document.servers = [{ url: placeholder, description: "This server." }];
@@ -30,31 +32,36 @@ export function servedDocument(
   addHeaders(draft);
   resolveSecuritySchemes(draft);
   restrictTexts(draft);
-  setOperation(draft, "POST", collection.describedPath, (own) => describeCreate(draft, responses, own));
+  for (const collection of contract.collections)
+    setOperation(draft, "POST", collection.describedPath, (own) =>
+      describeCreate(draft, responses, collection, own),
+    );
   for (const operation of operations) {
     const { method, path, described } = operation;
+    const collection = collectionAt(contract, path);
     if (described !== undefined)
       setOperation(draft, method, draft.pathOf(path), (own) =>
-        describeOperation(draft, responses, { ...operation, described }, own),
+        describeOperation(draft, responses, { ...operation, described }, collection, own),
       );
     // A sandbox responds as the author describes, and has errors of its own.
-    else if (draft.document.paths[draft.pathOf(path)] !== undefined) {
-      const [{ access }, { errors }] = [collection.operations.create, contract];
+    else if (draft.document.paths[draft.pathOf(path)] !== undefined)
       setOperation(draft, method, draft.pathOf(path), (own) => ({
         ...own,
-        responses: responses.of({ kind: "asDescribed", method, path, access, errors }, own.responses),
+        // The page shows them.
+        ...(own.parameters !== undefined && { parameters: draft.resolveParameters(own.parameters) }),
+        ...(own.requestBody !== undefined && { requestBody: draft.resolve(own.requestBody) }),
+        responses: responses.of(
+          { kind: "asDescribed", collection, method, path, access, errors },
+          own.responses,
+        ),
       }));
-    }
   }
   for (const { method, path } of contract.others) {
     if (operations.some((each) => each.method === method && draft.pathOf(each.path) === path)) continue;
-    const { access } = collection.operations.create;
+    const collection = collectionAt(contract, path);
     setOperation(draft, method, path, (own) => ({
       ...own,
-      responses: responses.of(
-        { kind: "unserved", method, path, access, errors: contract.errors },
-        own.responses,
-      ),
+      responses: responses.of({ kind: "unserved", collection, method, path, access, errors }, own.responses),
     }));
   }
   if (document.security !== undefined) document.security = acceptedSecurity(draft, document.security);

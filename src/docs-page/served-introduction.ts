@@ -2,7 +2,7 @@
 // of the server.
 
 import { type Access, tokenField } from "../core/contract/access.ts";
-import { type Collection, type Contract, requiresMatch } from "../core/contract/contract.ts";
+import { type Contract, requiresMatch } from "../core/contract/contract.ts";
 import { type ErrorPart, partsOf, pathOfPart } from "../core/contract/error-format.ts";
 import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
 import { withArticle } from "../core/contract/words.ts";
@@ -15,21 +15,18 @@ import type { Draft } from "./draft.ts";
  * @param errorName the name of the schema of errors.
  */
 export function introductionOf(draft: Draft, errorName: string): string {
-  const { one } = draft.collection.words;
   const { description } = draft.document.info;
   const own = typeof description === "string" ? description.trim() : "";
   const [lead = "", ...chapters] = own.split(/^(?=## )/m).map((text) => text.trim());
-  const retries = draft.collection.id.isRequired
-    ? `Creates are idempotent: sending the same ${one} again
-has the same response and changes nothing, so a client that lost a response can retry.`
-    : `The server chooses the ids: sending the same ${one} again creates a second one, unless both requests have
-the same \`Idempotency-Key\`, so a client that sends one can retry.`;
   const notes = [
-    `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(draft.contract)}. ${retries}`,
+    [
+      `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(draft.contract)}.`,
+      ...describeRetries(draft.contract),
+    ].join(" "),
     `This description is served as \`openapi.json\` and \`openapi.yaml\`.`,
   ].filter((note) => !own.includes(note));
   const titles = chapters.map(titleOf);
-  const added = [tokensChapter(draft.collection.operations.create.access), errorsChapter(draft)].filter(
+  const added = [tokensChapter(draft.contract.access), errorsChapter(draft)].filter(
     (chapter) => !titles.includes(titleOf(chapter)),
   );
   return `${[lead || `${draft.contract.service}.`, ...notes, ...chapters, ...added].join("\n\n")}\n`;
@@ -55,6 +52,40 @@ function describeErrorMembers({ errors: { shape } }: Contract): string {
     .join(",\n");
 }
 
+/** What a create that is sent again does: it depends on who chooses the ids. */
+function describeRetries(contract: Contract): string[] {
+  const { one, takesIds, makesIds } = resourcesOf(contract);
+  return [
+    ...(takesIds
+      ? [
+          `${makesIds ? "Where the body has the id, creates" : "Creates"} are idempotent: sending the same ${one} again
+has the same response and changes nothing, so a client that lost a response can retry.`,
+        ]
+      : []),
+    ...(makesIds
+      ? [
+          `${takesIds ? "Where the server chooses it," : "The server chooses the ids:"} sending the same ${one} again creates a second one, unless both requests have
+the same \`Idempotency-Key\`, so a client that sends one can retry.`,
+        ]
+      : []),
+  ];
+}
+
+/** Everything that the chapters say of the resources. */
+function resourcesOf({ collections }: Pick<Contract, "collections">) {
+  const [first, ...others] = collections;
+  const only = others.length === 0 ? first : undefined;
+  return {
+    /** The path of the only collection. */
+    path: only?.path,
+    one: only?.words.one ?? "resource",
+    /** Whether there is a collection whose ids clients choose. */
+    takesIds: collections.some(({ id }) => id.isRequired),
+    /** Whether there is one whose ids the server makes. */
+    makesIds: collections.some(({ id }) => !id.isRequired),
+  };
+}
+
 function tokensChapter(access: Access): string {
   const field = tokenField(access);
   if (field === undefined) return "## Tokens\n\nNone is needed.";
@@ -64,12 +95,14 @@ The operator issues tokens with \`plantstore token create --name ci\`; a token i
 \`${field.join(": ")}<ACCESS_TOKEN>\`.`;
 }
 
-function errorsChapter({ contract, collection, operations }: Draft): string {
+function errorsChapter({ contract, operations }: Draft): string {
   const { shape } = contract.errors;
+  const resources = resourcesOf(contract);
   const name = (pathOfPart(shape, "code") ?? pathOfPart(shape, "codeText"))?.join(".");
   const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
-    if (code === "invalidParameter") return operations.length > 0 || !collection.id.isRequired;
-    if (code === "preconditionRequired") return requiresMatch(collection);
+    if (code === "invalidParameter") return operations.length > 0 || resources.makesIds;
+    if (code === "conflict") return resources.takesIds || resources.makesIds;
+    if (code === "preconditionRequired") return contract.collections.some(requiresMatch);
     if (code === "preconditionFailed") return operations.some(({ described }) => described?.isConditional);
     return code !== "notImplemented" || contract.others.length > 0;
   });
@@ -77,7 +110,7 @@ function errorsChapter({ contract, collection, operations }: Draft): string {
     .toSorted((one, other) => errorRegistry[one].error - errorRegistry[other].error)
     .map((code) => {
       const { error, meaning } = errorRegistry[code];
-      return `| ${name === undefined ? statusOf(code) : error} | ${meaning} | ${adviceFor(code, collection)} |`;
+      return `| ${name === undefined ? statusOf(code) : error} | ${meaning} | ${adviceFor(code, resources)} |`;
     });
   return `## Errors
 
@@ -90,29 +123,41 @@ ${rows.join("\n")}`;
 }
 
 /** Tells a client what to do about an error. */
-function adviceFor(code: ErrorCode, { path, words, id }: Collection): string {
+function adviceFor(
+  code: ErrorCode,
+  { path, one, takesIds, makesIds }: ReturnType<typeof resourcesOf>,
+): string {
+  const conflict = [
+    ...(takesIds ? [`Choose another id. The stored ${one} is unchanged.`] : []),
+    ...(makesIds
+      ? [
+          `${takesIds ? "With an `Idempotency-Key`, compare" : "Compare"}: the ${one} may have been changed since. A new key would create a second one.`,
+        ]
+      : []),
+  ];
   const advice: Readonly<Record<ErrorCode, string>> = {
     badRequest: "Send the header once, or a chunked body. The connection is closed.",
     invalidJson: "Correct it at the line and column in the message.",
     invalidPlant: "Correct the fields that the message names.",
     unstorableText: "Remove it; the message has its position.",
     invalidParameter: "Correct what the message names.",
-    conflict: id.isRequired
-      ? `Choose another id. The stored ${words.one} is unchanged.`
-      : `Compare: the ${words.one} may have been changed since. A new key would create a second one.`,
+    conflict: conflict.join(" "),
     missingToken: "Send a token.",
     invalidToken: "Ask the operator, or the identity provider, for a new token.",
-    notFound: `Send \`POST\` to \`${path}\`, under the address of this server.`,
+    notFound:
+      path === undefined
+        ? "Use a path of this description, under the address of this server."
+        : `Send \`POST\` to \`${path}\`, under the address of this server.`,
     methodNotAllowed: "Use one that `Allow` names.",
     requestTimeout: "Send it again, on a new connection.",
-    preconditionFailed: `Get the ${words.one} again, and decide by what it is now.`,
-    preconditionRequired: `Get the ${words.one}, and send its ETag as If-Match.`,
-    contentTooLarge: `Send a smaller ${words.one}.`,
+    preconditionFailed: `Get the ${one} again, and decide by what it is now.`,
+    preconditionRequired: `Get the ${one}, and send its ETag as If-Match.`,
+    contentTooLarge: `Send a smaller ${one}.`,
     unsupportedMediaType: "Send `Content-Type: application/json`, and the JSON as it is.",
     tooManyRequests: "Wait for as many seconds as `Retry-After` says.",
     internalError: "Send it again; if that does not help, tell the operator the `X-Request-Id`.",
     notImplemented: "Use another operation.",
-    unavailable: `Wait for as many seconds as \`Retry-After\` says, and send it again.${id.isRequired ? "" : ` Without \`Retry-After\` the ${words.one} may be stored: look first.`}`,
+    unavailable: `Wait for as many seconds as \`Retry-After\` says, and send it again.${makesIds ? ` Without \`Retry-After\` the ${one} may be stored: look first.` : ""}`,
   };
   return advice[code];
 }

@@ -2,7 +2,7 @@
 // responses of the server.
 
 import { tokenField } from "../core/contract/access.ts";
-import type { Plant } from "../core/contract/contract.ts";
+import type { Collection, Plant } from "../core/contract/contract.ts";
 import { parseExactJson, toExactJson } from "../core/contract/json/exact-json.ts";
 import { bodyJson } from "../core/contract/plant.ts";
 import { capitalized, withArticle } from "../core/contract/words.ts";
@@ -24,13 +24,18 @@ import { exampleOf } from "./schema-example.ts";
 import type { ServedResponses } from "./served-responses.ts";
 import { placeholder } from "./server-address.ts";
 
-export function describeCreate(draft: Draft, responses: ServedResponses, own: AuthorOperation): object {
-  const { words, operations, examples, path, id, requiresKey } = draft.collection;
+export function describeCreate(
+  draft: Draft,
+  responses: ServedResponses,
+  collection: Collection,
+  own: AuthorOperation,
+): object {
+  const { words, operations, examples, path, id, requiresKey } = collection;
   const { access, errors, operationId } = operations.create;
   const body = draft.resolve(own.requestBody);
   const [type, media] = jsonMedia(body?.content) ?? [jsonType, {}];
   const one = withArticle(words.one);
-  const json = bodyJson(draft.collection, examples[0] as Plant);
+  const json = bodyJson(collection, examples[0] as Plant);
   const summary = capitalized(one);
   const named = examplesOf(draft, media) ?? { example: { summary, value: parseExactJson(json) } };
   const parameters = draft.resolveParameters(own.parameters);
@@ -56,7 +61,10 @@ export function describeCreate(draft: Draft, responses: ServedResponses, own: Au
         [type]: { ...media, ...(media.example === undefined && { examples: named }) },
       },
     },
-    responses: responses.of({ kind: "create", method: "POST", path, access, errors }, own.responses),
+    responses: responses.of(
+      { kind: "create", collection, method: "POST", path, access, errors },
+      own.responses,
+    ),
   };
 }
 
@@ -77,21 +85,27 @@ function keyParameter(one: string): DescribedParameter {
   };
 }
 
-/** Describes an operation other than the create. */
+/**
+ * Describes an operation other than a create.
+ *
+ * @param collection undefined for an operation of none.
+ */
 export function describeOperation(
   draft: Draft,
   responses: ServedResponses,
   operation: Operation & { readonly described: OperationDocument },
+  collection: Collection | undefined,
   own: AuthorOperation,
 ): object {
   const { operationId, method, path, described } = operation;
-  const { access = draft.collection.operations.create.access, errors = draft.contract.errors } = operation;
+  const { access = draft.contract.access, errors = draft.contract.errors } = operation;
   const { summary, description, parameters, isConditional, body } = described;
   const value = body === undefined ? undefined : exampleOf(draft, body);
   const url = placeholder + sampleTarget(draft, path, parameters);
   const sampled = value === undefined ? undefined : toExactJson(value);
+  const kind = body === undefined ? "withoutBody" : "withBody";
   return {
-    tags: draft.create.tags ?? [draft.collection.words.many],
+    ...(collection !== undefined && { tags: draft.createOf(collection).tags ?? [collection.words.many] }),
     summary,
     description,
     "x-codeSamples": codeSamples({ field: tokenField(access), method, url, body: sampled }),
@@ -108,7 +122,7 @@ export function describeOperation(
     operationId: own.operationId ?? operationId,
     parameters: describeParameters(draft, path, parameters, own),
     responses: responses.of(
-      { kind: body === undefined ? "withoutBody" : "withBody", isConditional, method, path, access, errors },
+      { kind, collection, isConditional, method, path, access, errors },
       own.responses,
       described.responses,
     ),

@@ -41,7 +41,9 @@ export class ServedResponses {
       responses[status] = {
         description,
         headers: { ...commonHeaders(), ...headers },
-        ...(returns !== undefined && { content: { [jsonType]: { schema: this.#schemaOf(returns) } } }),
+        ...(returns !== undefined && {
+          content: { [jsonType]: { schema: this.#schemaOf(returns, operation) } },
+        }),
       };
     for (const [status, described] of Object.entries(own ?? {})) {
       const response = this.#draft.resolve(described);
@@ -62,23 +64,24 @@ export class ServedResponses {
     return responses;
   }
 
-  #headersOf({ kind }: FailingOperation, status: string): Record<string, object> {
+  #headersOf({ kind, path }: FailingOperation, status: string): Record<string, object> {
     const isCreate = kind === "create";
-    const hasLocation = isCreate && status === "201" && this.#hasGet();
+    const hasLocation = isCreate && status === "201" && this.#hasGet(path);
     return { ...commonHeaders(isCreate), ...(hasLocation && { Location: locationHeader }) };
   }
 
-  /** Whether GET is served at the address that a Location has. */
-  #hasGet(): boolean {
-    const { collection, operations } = this.#draft;
-    return operations.some(({ method, path }) => method === "GET" && path.startsWith(`${collection.path}/{`));
+  /** Whether GET is served at the address that the Location of a create has. */
+  #hasGet(createPath: string): boolean {
+    const start = `${createPath}/{`;
+    return this.#draft.operations.some(({ method, path }) => method === "GET" && path.startsWith(start));
   }
 
   /** The schema of the create's success, for operations that return one plant or a list of them. */
-  #schemaOf(returns: "one" | "list" | object): object {
+  #schemaOf(returns: "one" | "list" | object, { collection }: FailingOperation): object {
     if (typeof returns === "object") return returns;
-    const { status } = this.#draft.collection.operations.create;
-    const { responses, requestBody } = this.#draft.create;
+    if (collection === undefined) return {};
+    const { status } = collection.operations.create;
+    const { responses, requestBody } = this.#draft.createOf(collection);
     const response = jsonMedia(this.#draft.resolve(responses?.[status])?.content);
     const body = jsonMedia(this.#draft.resolve(requestBody)?.content);
     const schema = (response ?? body)?.[1].schema ?? {};

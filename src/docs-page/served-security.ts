@@ -11,12 +11,13 @@ const bearerAuth = {
     "A token that the operator issued, or a JWT of the identity provider that the operator has configured.",
 };
 
-/** The requirements of an operation, which are those of the create where it is not described. */
+/** The requirements of an operation, which are those of the first create where it is not described. */
 export function securityOf(draft: Draft, own: AuthorOperation): { readonly security?: readonly object[] } {
-  const { document } = draft.contract;
-  const { describedPath } = draft.collection;
+  const { document, collections } = draft.contract;
   const isDescribed = Object.keys(own).length > 0;
-  const create = () => draft.resolve(document.paths?.[describedPath]?.post as AuthorOperation | undefined);
+  const [first] = collections;
+  const create = () =>
+    draft.resolve(document.paths?.[first?.describedPath ?? ""]?.post as AuthorOperation | undefined);
   const { security } = isDescribed ? own : (create() ?? {});
   return security === undefined ? {} : { security: acceptedSecurity(draft, security) };
 }

@@ -6,15 +6,17 @@ import { type SchemaObject, validate as validate30 } from "@hyperjump/json-schem
 import { validate as validate31 } from "@hyperjump/json-schema/openapi-3-1";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
 import { operationNames } from "../../../src/collection-operations/operation-settings.ts";
+import { toExactJson } from "../../../src/core/contract/json/exact-json.ts";
 import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { plantStore, readSingle } from "../../support/contracts.ts";
 
-const [parcels, codes, pets] = await Promise.all([
+const [parcels, codes, pets, estate] = await Promise.all([
   readFile("parcels.yaml"),
   readFile("codes.yaml"),
   readFile("pets.yaml"),
+  readFile("estate.yaml"),
 ]);
 
 async function readFile(name: string) {
@@ -137,14 +139,15 @@ paths:
           content: { application/json: { schema: { type: object, properties: { oops: *text } } } }`,
 });
 
-const contracts = { plants: plantStore, parcels, awkward, books, codes, pets };
+const contracts = { plants: plantStore, parcels, awkward, books, codes, pets, estate };
 
 type Contract = typeof plantStore;
 
-function serve(collection: Contract, names: readonly string[] = ["list", "delete"]) {
+function serve(contract: Contract, names: readonly string[] = ["list", "delete"]) {
+  const operations = contract.collections.flatMap((each) => collectionOperations(each, names));
   // As it is sent, without parts that are shared.
-  const description = servedDocument(collection, collectionOperations(collection, [...names]));
-  return JSON.parse(JSON.stringify(description)) as typeof description;
+  const description = servedDocument(contract, operations);
+  return JSON.parse(toExactJson(description)) as typeof description;
 }
 
 describe.each(Object.entries(contracts))("the contract of %s as it is served", (_, collection) => {
@@ -172,7 +175,7 @@ describe.each(Object.entries(contracts))("the contract of %s as it is served", (
     const links = html.matchAll(/ (?:href="#|aria-labelledby="|for="|data-response=")([^"]*)"/g);
     expect([...links].map(([, id]) => id).filter((id) => !ids.includes(id))).toEqual([]);
     expect(html).not.toMatch(/<script(?! src)|undefined/);
-    for (const { name } of collection.fields)
+    for (const { name } of collection.collections.flatMap(({ fields }) => fields))
       expect(html).toContain(`<th scope="row"><code>${Bun.escapeHTML(name)}</code></th>`);
   });
 });
@@ -196,6 +199,89 @@ test("failures, header fields and samples are added in the words of the contract
   const one = paths["/parcels/{parcelId}"];
   expect(one?.get?.responses["404"]?.description).toContain("or no parcel with this id");
   expect(Object.keys(one?.put?.responses ?? {})).toEqual(["200", "401", "501", "default"]);
+});
+
+test("each collection has its operations, errors and samples, in its own words", () => {
+  const { paths, info } = serve(estate, []);
+  const messageOf = (path: string, method: string, name: string) => {
+    const examples = Object.values(paths[path]?.[method]?.responses ?? {}).flatMap(({ content }) =>
+      Object.entries(content?.["application/json"]?.examples ?? {}),
+    );
+    return (Object.fromEntries(examples)[name]?.value as { message?: string } | undefined)?.message;
+  };
+  expect(messageOf("/parcels", "post", "conflict")).toContain("already holds a different parcel");
+  expect(messageOf("/couriers", "post", "conflict")).toContain("already holds a different courier");
+  expect(messageOf("/special-events", "post", "conflict")).toContain("special event");
+  expect(messageOf("/couriers", "post", "notFound")).toStartWith("There is nothing at /courier;");
+  expect(paths["/couriers/{courierId}"]?.get?.responses["404"]?.description).toContain("no courier with");
+  expect(messageOf("/search", "post", "notImplemented")).toContain("/parcels, /couriers, /special-events");
+  expect(messageOf("/search", "post", "conflict")).toBeUndefined();
+  const keys = (path: string) => paths[path]?.post?.parameters?.map(({ name }) => name);
+  expect([keys("/parcels"), keys("/special-events")]).toEqual([undefined, ["Idempotency-Key"]]);
+  const curl = (path: string) => paths[path]?.post?.["x-codeSamples"]?.[0]?.source;
+  expect(curl("/couriers")).toContain('"courierId": "0190b3a4-2a1b-7c3d-8e4f-5a6b7c8d9e0f"');
+  expect(curl("/special-events")).toContain('"eventName": "Pirate workshop"');
+  expect(paths["/couriers"]?.get?.tags).toEqual(["couriers"]);
+  expect(info.description).toContain("Where the body has the id, creates are idempotent");
+  expect(info.description).toContain("Where the server chooses it, sending the same resource again");
+});
+
+test("the page has the operations of each collection below its name, and one form at the start", () => {
+  const html = documentationOf(estate, serve(estate, []))({ prefix: "", url: "http://x.example" });
+  const headings = [...html.matchAll(/<section aria-labelledby="[^"]*"><(h[23]) id="([^"]*)">([^<]*)/g)];
+  expect(headings.map(([, level, , title]) => `${level} ${title}`)).toEqual(
+    [
+      "h2 Parcels",
+      "h3 Samples",
+      "h3 Fields",
+      "h3 Responses",
+      ...[
+        "GET /parcels",
+        ...["GET", "PUT", "DELETE", "PATCH"].map((method) => `${method} /parcels/{parcelId}`),
+      ],
+      "h2 Couriers",
+      "h3 POST /couriers",
+      "h3 Fields",
+      "h3 GET /couriers",
+      ...["GET", "DELETE"].map((method) => `${method} /couriers/{courierId}`),
+      "h2 Special events",
+      "h3 POST /special-events",
+      "h3 Fields",
+      "h3 GET /special-events",
+      ...["GET", "PUT", "DELETE"].map((method) => `${method} /special-events/{eventId}`),
+      "h2 Tokens",
+      "h2 Errors",
+      "h2 About",
+    ].map((title) => (title.startsWith("h") ? title : `h3 ${title}`)),
+  );
+  for (const [, , id, title] of headings) expect(html).toContain(`<li><a href="#${id}">${title}</a>`);
+  const parts = html.split(/(?=<section aria-labelledby="[^"]*"><h2)/);
+  const forms = parts.map((part) => part.match(/data-action="[^"]*"/g)?.length ?? 0);
+  expect(forms).toEqual([1, 5, 4, 5, 0, 0, 0]);
+  const fieldsOf = (title: string) =>
+    /<h3 id="fields[^"]*">Fields<\/h3>(.*?)<\/section>/s.exec(
+      parts.find((part) => part.includes(`>${title}</h2>`)) ?? "",
+    )?.[1];
+  expect(fieldsOf("Couriers")).toContain("<h4>Courier</h4>");
+  expect(fieldsOf("Couriers")).not.toContain("<h4>Parcel</h4>");
+});
+
+test("a description of other operations alone is served, and is a page", () => {
+  const { paths } = estate.document;
+  const document = { ...estate.document, paths: { "/search": paths?.["/search"] ?? {} } };
+  const none = { ...estate, document, collections: [] };
+  const search = { method: "POST", path: "/search", operationId: "search" } as const;
+  const operation = { ...search, advice: undefined, run: async () => undefined };
+  const unserved = servedDocument(none, []);
+  expect(unserved.paths["/search"]?.post?.responses).toHaveProperty("501");
+  expect(unserved.info.description).toContain("Use a path of this description");
+  const place = { prefix: "", url: "http://x.example" };
+  expect(documentationOf(none, unserved)(place)).not.toMatch(/<form|undefined/);
+  const contract = { ...none, others: [] };
+  const html = documentationOf(contract, servedDocument(contract, [operation]))(place);
+  expect(html.match(/data-action="[^"]*"/g)).toEqual(['data-action="search"']);
+  expect(html).toContain('id="token"');
+  expect(html).not.toContain("undefined");
 });
 
 test("what the author wrote is kept, and merged with what the server adds", () => {
