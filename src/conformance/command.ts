@@ -3,16 +3,17 @@
 import { randomInt } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { readContractFile } from "../contract-file/read-contract-file.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { rulesFor, selectRules } from "./all-rules.ts";
-import { Contents } from "./contents.ts";
-import { formatJsonReport } from "./json-report.ts";
+import { selectRules } from "./all-rules.ts";
+import { type CheckedCollection, checkable, chooseCollections } from "./checked-collections.ts";
+import { formatJsonReports } from "./json-report.ts";
 import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
-import { type ConformanceReport, conforms, countOutcomes, runConformance } from "./run.ts";
+import { type CollectionReport, conformsInAll, countOutcomes, runConformance } from "./run.ts";
 import type { Target } from "./run-state.ts";
-import { formatTextReport, uncheckedLines } from "./text-report.ts";
+import { formatTextReports, uncheckedLines } from "./text-report.ts";
 
 export const description = "check any server against the rules of a contract, and print which hold";
 
@@ -22,7 +23,8 @@ export const options = {
     "base URL of the server to check, such as https://plants.example/v1; the path of the collection is appended",
   "--token <token>": "bearer token that the server accepts",
   "--contract <file>": "OpenAPI description of the contract, in YAML or JSON (default: the Plant Store's)",
-  "--collection <path>": "path of the collection, such as /plants, if the contract has several",
+  "--collection <name>":
+    "name or path of the collection to check, such as plants, if the contract has several (default: all)",
   "--basis <bases>": `check the rules of: ${bases.join(", ")}, separated by commas, or all (default: contract; all with --rule)`,
   "--rule <names>": `check only these rules, such as ids.limits, or these levels: ${levels.join(", ")}`,
   "--skip <names>": "leave these rules or levels out",
@@ -67,26 +69,32 @@ const tokenVariable = "PLANTSTORE_CONFORMANCE_TOKEN";
 /** Runs the command, and returns its exit code. Rejects with an OperatorError. */
 export async function runCommand(given: OptionValues, context: CommandContext): Promise<0 | 1 | 3> {
   const values = withEnvironment(given, context.environment);
-  const contents = await contentsFor(values);
-  const rules = rulesToRun(values, rulesFor(contents));
+  const collections = await collectionsToCheck(values);
   if (values.list !== undefined) {
-    await context.print(listLines(rules));
+    await context.print(listLines(collections));
     return 0;
   }
-  const target = targetOf(values, contents);
+  const target = targetOf(values, collections);
   const timeoutMs = 1_000 * integerOf(values, "response-seconds-max", 5, 1, 600);
+  const seed = integerOf(values, "seed", randomInt(2 ** 32), 0, 2 ** 32 - 1);
 
-  const report = await runConformance({
-    contents,
-    target,
-    rules,
-    timeoutMs,
-    seed: integerOf(values, "seed", randomInt(2 ** 32), 0, 2 ** 32 - 1),
-  });
-  if ("problem" in report) throw new OperatorError(`${report.problem}${adviceFor(report.problem)}`, 3);
-  await writeReports(report, values, context);
-  if (conforms(report)) return 0;
-  return countOutcomes(report.results).fails > 0 ? 1 : 3;
+  const all: CollectionReport[] = [];
+  for (const each of collections) {
+    const { name } = each;
+    if ("skipped" in each) all.push({ name, skipped: each.skipped.message });
+    else {
+      const { contents, rules } = each;
+      const report = await runConformance({ contents, target, rules, timeoutMs, seed });
+      all.push("problem" in report ? { name, ...report } : { name, report });
+    }
+  }
+  const reports = all.flatMap((each) => ("report" in each ? [each.report] : []));
+  const problem = all.find((each) => "problem" in each)?.problem;
+  if (reports.length === 0 && problem !== undefined)
+    throw new OperatorError(`${problem}${adviceFor(problem)}`, 3);
+  await writeReports(all, values, context);
+  if (conformsInAll(all)) return 0;
+  return reports.some(({ results }) => countOutcomes(results).fails > 0) ? 1 : 3;
 }
 
 /** The command was called incorrectly. */
@@ -99,27 +107,43 @@ function withEnvironment(given: OptionValues, environment: CommandContext["envir
   return token === undefined ? given : { ...given, token };
 }
 
-async function contentsFor(values: OptionValues): Promise<Contents> {
-  const { contract: file } = values;
-  const collection = typeof values.collection === "string" ? values.collection : undefined;
-  const source =
-    typeof file === "string" ? await readContractFile(file, collection) : { ...plantStoreSource, collection };
+/** The collections with the rules that are chosen. At least one of them is not skipped. */
+async function collectionsToCheck(values: OptionValues): Promise<readonly CheckedCollection[]> {
+  const contract = await contractFor(values);
+  const wanted = typeof values.collection === "string" ? values.collection : undefined;
+  const all = chooseCollections(contract, wanted).map((each) => checkable(contract, each));
+  const known = all.flatMap((each) => ("rules" in each ? each.rules : []));
+  const [first] = all;
+  if (known.length === 0 && first !== undefined && "skipped" in first)
+    throw usageError(`--contract: ${first.skipped.message}`);
+  const only = namesOf(values, "rule", known);
+  const skip = namesOf(values, "skip", known);
+  const bases = basesOf(values);
+  const chosen = all.map((each): CheckedCollection => {
+    if ("skipped" in each) return each;
+    const rules = selectRules(each.rules, { bases, only, skip });
+    return rules.some(({ unfit }) => unfit === undefined)
+      ? { ...each, rules }
+      : { name: each.name, skipped: noRuleOf(rules) };
+  });
+  const [none] = chosen.flatMap((each) => ("skipped" in each ? [each.skipped] : []));
+  if (none !== undefined && chosen.every((each) => "skipped" in each)) throw none;
+  return chosen;
+}
+
+async function contractFor({ contract: file }: OptionValues): Promise<Contract> {
+  const source = typeof file === "string" ? await readContractFile(file, undefined) : plantStoreSource;
   try {
     // A server of its own may have what this one has not.
-    return new Contents(await readContract({ ...source, fills: true }));
+    return await readContract({ ...source, fills: true });
   } catch (error) {
     throw error instanceof OperatorError ? usageError(`--contract: ${error.message}`) : error;
   }
 }
 
-/** The rules that are chosen, of which at least one fits the contract. */
-function rulesToRun(values: OptionValues, all: readonly Rule[]): readonly Rule[] {
-  const only = namesOf(values, "rule", all);
-  const skip = namesOf(values, "skip", all);
-  const rules = selectRules(all, { bases: basesOf(values), only, skip });
-  if (rules.some(({ unfit }) => unfit === undefined)) return rules;
-  const [first] = rules;
-  throw usageError(
+/** Says why none of the chosen rules can be checked. */
+function noRuleOf([first]: readonly Rule[]): OperatorError {
+  return usageError(
     first === undefined
       ? "--basis, --rule and --skip leave no rule to check"
       : `${first.id} does not apply to this contract: ${first.unfit}`,
@@ -167,10 +191,11 @@ function integerOf(
   return value;
 }
 
-function targetOf(values: OptionValues, { access }: Contents): Target {
+function targetOf(values: OptionValues, collections: readonly CheckedCollection[]): Target {
   const url = urlOf(required(values, "url"));
   // One that nobody has, so that the report hides no other text, where none is sent.
-  const token = values.token === undefined && access.isOpen ? crypto.randomUUID() : required(values, "token");
+  const isOpen = collections.every((each) => "skipped" in each || each.contents.access.isOpen);
+  const token = values.token === undefined && isOpen ? crypto.randomUUID() : required(values, "token");
   // The message does not repeat it.
   if (!/^[\x21-\x7e]+$/.test(token))
     throw usageError(
@@ -200,7 +225,14 @@ function urlOf(text: string): URL {
   return new URL(text);
 }
 
-function listLines(chosen: readonly Rule[]): string[] {
+function listLines(collections: readonly CheckedCollection[]): string[] {
+  return collections.flatMap((each, index) => {
+    const lines = "skipped" in each ? [`Not checked: ${each.skipped.message}`] : ruleLines(each.rules);
+    return collections.length === 1 ? lines : [...(index === 0 ? [] : [""]), `${each.name}:`, ...lines];
+  });
+}
+
+function ruleLines(chosen: readonly Rule[]): string[] {
   const rules = chosen.filter(({ unfit }) => unfit === undefined);
   const width = Math.max(...rules.map(({ id }) => id.length));
   return rules.map(
@@ -223,15 +255,15 @@ function adviceFor(problem: string): string {
 }
 
 async function writeReports(
-  report: ConformanceReport,
+  reports: readonly CollectionReport[],
   values: OptionValues,
   { print }: CommandContext,
 ): Promise<void> {
   const { json: path } = values;
   // Who names rules knows what is not checked.
   const unchecked = values.rule === undefined ? uncheckedLines(basesOf(values)) : [];
-  const json = formatJsonReport(report);
-  await print(path === standardOutput ? [json] : [...formatTextReport(report), ...unchecked]);
+  const json = formatJsonReports(reports);
+  await print(path === standardOutput ? [json] : [...formatTextReports(reports), ...unchecked]);
   if (typeof path !== "string" || path === standardOutput) return;
   try {
     writeFileSync(path, `${json}\n`);

@@ -2,13 +2,7 @@
 // fields of the contract that take such texts.
 
 import { type Access, tokenField } from "../core/contract/access.ts";
-import {
-  type Collection,
-  type Contract,
-  type Field,
-  onlyCollection,
-  type Representation,
-} from "../core/contract/contract.ts";
+import type { Collection, Contract, Field, Representation } from "../core/contract/contract.ts";
 import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { numberedId, type PlantId } from "../core/contract/plant-id.ts";
 import { withArticle } from "../core/contract/words.ts";
@@ -45,7 +39,7 @@ export class Contents {
   described: ResponseCheck | undefined;
 
   /** Throws an OperatorError for a contract whose plants the rules cannot make. */
-  constructor(contract: Contract, collection = onlyCollection(contract)) {
+  constructor(contract: Contract, collection: Collection) {
     const { fields, titleField, groupField, words } = collection;
     this.contract = contract;
     this.collection = collection;

@@ -43,6 +43,13 @@ export interface ConformanceReport {
   readonly leftOut: readonly { readonly id: string; readonly reason: string }[];
 }
 
+/** The results of a collection, or why the rules do not fit it, or cannot be judged. */
+export type CollectionReport = { readonly name: string } & (
+  | { readonly report: ConformanceReport }
+  | { readonly skipped: string }
+  | PreflightProblem
+);
+
 export interface RunOptions {
   readonly contents: Contents;
   readonly target: Target;
@@ -240,4 +247,9 @@ export function countOutcomes(results: readonly RuleResult[]): Readonly<Record<O
 export function conforms({ results }: Pick<ConformanceReport, "results">): boolean {
   const { rules, fails, blocked, skipped } = countOutcomes(results);
   return fails + blocked === 0 && skipped < rules;
+}
+
+/** Whether a server conforms in all collections that the rules fit. */
+export function conformsInAll(all: readonly CollectionReport[]): boolean {
+  return all.every((each) => "skipped" in each || ("report" in each && conforms(each.report)));
 }

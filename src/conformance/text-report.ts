@@ -3,7 +3,13 @@
 import { numberedId } from "../core/contract/plant-id.ts";
 import type { RuleFailure } from "./failure.ts";
 import { type Basis, bases, describeRequirement } from "./rule.ts";
-import { type ConformanceReport, countOutcomes, type Outcome, type RuleResult } from "./run.ts";
+import {
+  type CollectionReport,
+  type ConformanceReport,
+  countOutcomes,
+  type Outcome,
+  type RuleResult,
+} from "./run.ts";
 
 const lineLength = 100;
 
@@ -13,20 +19,47 @@ const blocksMax = 10;
 /** Further cases of a rule that are named. */
 const casesMax = 6;
 
+/** The lines of a report of several collections, or of that of the only one. */
+export function formatTextReports(all: readonly CollectionReport[]): string[] {
+  const reports = all.flatMap((each) => ("report" in each ? [each.report] : []));
+  const [first] = reports;
+  if (all.length === 1 || first === undefined) return reports.flatMap(formatTextReport);
+  return [
+    ...titleLines(first),
+    ...all.flatMap((each) => [
+      "",
+      `${each.name}:`,
+      ...("report" in each
+        ? resultLines(each.report)
+        : [`Not checked: ${"skipped" in each ? each.skipped : each.problem}`]),
+    ]),
+    "",
+    `In all ${sumLine(
+      reports.flatMap(({ results }) => results),
+      reports.flatMap(({ leftOut }) => leftOut).length,
+      reports.reduce((total, { durationMs }) => total + durationMs, 0),
+    )}`,
+  ];
+}
+
 /** The lines of a report. */
 export function formatTextReport(report: ConformanceReport): string[] {
-  const { url, version, service, startedAt, seed, ids, results, leftOut, durationMs } = report;
+  return [...titleLines(report), ...resultLines(report)];
+}
+
+function titleLines({ url, version, service, startedAt, seed }: ConformanceReport): string[] {
+  return [`${service} conformance of ${url}`, `plantstore ${version}, ${startedAt}, --seed ${seed}`];
+}
+
+function resultLines({ ids, results, leftOut, durationMs }: ConformanceReport): string[] {
   const ranges = ids.map(
     ({ from, to, format }) => `${numberedId(format, from)} to ${numberedId(format, to)}`,
   );
   const hasLimitedIds = leftOut.some(({ id }) => id === "ids.limits");
   const ofBasis = (basis: Basis) => results.filter(({ rule }) => rule.basis === basis);
   const present = bases.filter((basis) => ofBasis(basis).length > 0);
-  const seconds = (durationMs / 1_000).toFixed(1);
   const failed = results.filter(({ outcome }) => outcome === "fails");
   return [
-    `${service} conformance of ${url}`,
-    `plantstore ${version}, ${startedAt}, --seed ${seed}`,
     ...(ranges.length === 0
       ? []
       : [`Ids of this run: ${ranges.join(", ")}${hasLimitedIds ? "" : ", 0, and the limits of int64"}`]),
@@ -40,8 +73,13 @@ export function formatTextReport(report: ConformanceReport): string[] {
     ...groupedLines("n/a", leftOut),
     "",
     ...(present.length === 1 ? [] : present.map((basis) => `${basis}: ${sum(ofBasis(basis))}`)),
-    `${sum(results)}${leftOut.length === 0 ? "" : `, ${leftOut.length} ${leftOut.length === 1 ? "does" : "do"} not apply`}, in ${seconds} s`,
+    sumLine(results, leftOut.length, durationMs),
   ];
+}
+
+function sumLine(results: readonly RuleResult[], leftOut: number, durationMs: number): string {
+  const unfit = leftOut === 0 ? "" : `, ${leftOut} ${leftOut === 1 ? "does" : "do"} not apply`;
+  return `${sum(results)}${unfit}, in ${(durationMs / 1_000).toFixed(1)} s`;
 }
 
 /** The rule, and its fault in words. */

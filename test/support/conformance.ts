@@ -9,7 +9,7 @@ import { formatTextReport } from "../../src/conformance/text-report.ts";
 import { plantStore } from "./contracts.ts";
 import type { Target } from "./http.ts";
 
-const plantStoreContents = new Contents(plantStore);
+const plantStoreContents = new Contents(plantStore, plantStore);
 
 /** The rules of the Plant Store. */
 export const allRules = rulesFor(plantStoreContents);

@@ -21,7 +21,8 @@ const mayBeSkipped = ["errors.retry-after", "errors.other-method"];
 
 export async function startContractRules(source: { readonly text: string }) {
   const resources = new AsyncDisposableStack();
-  const contents = new Contents(await readSingle(source));
+  const contract = await readSingle(source);
+  const contents = new Contents(contract, contract);
   const rules = rulesFor(contents).filter(({ unfit }) => unfit === undefined);
   const operations = collectionOperations(contents.collection);
   const folder = resources.use(new TemporaryFolder());

@@ -12,26 +12,25 @@ const thing = objectOf({ id: { type: "integer" }, name: text, done: { type: "boo
 const refusal = objectOf({ reasons: { type: "array", items: text } }, ["reasons"]);
 
 /** A contract without paging, and without a described response to a missing thing. */
-const contents = new Contents(
-  await readThings({
-    body: objectOf({ name: text, done: { type: "boolean" } }, ["name"]),
-    post: {
-      responses: {
-        201: { description: "ok", ...jsonOf(thing) },
-        422: { description: "no", ...jsonOf(refusal) },
-      },
+const contract = await readThings({
+  body: objectOf({ name: text, done: { type: "boolean" } }, ["name"]),
+  post: {
+    responses: {
+      201: { description: "ok", ...jsonOf(thing) },
+      422: { description: "no", ...jsonOf(refusal) },
     },
-    collection: {
-      get: { responses: { 200: { description: "ok", ...jsonOf({ type: "array", items: thing }) } } },
+  },
+  collection: {
+    get: { responses: { 200: { description: "ok", ...jsonOf({ type: "array", items: thing }) } } },
+  },
+  item: {
+    get: {
+      parameters: [{ name: "id", in: "path", required: true, schema: { type: "integer" } }],
+      responses: { 200: { description: "ok", ...jsonOf(thing) } },
     },
-    item: {
-      get: {
-        parameters: [{ name: "id", in: "path", required: true, schema: { type: "integer" } }],
-        responses: { 200: { description: "ok", ...jsonOf(thing) } },
-      },
-    },
-  }),
-);
+  },
+});
+const contents = new Contents(contract, contract);
 const rules = rulesFor(contents).filter(({ basis, unfit }) => basis === "contract" && unfit === undefined);
 
 type Alter = (method: string, status: number, body: unknown) => Response;

@@ -136,7 +136,7 @@ describe("the command", () => {
     ],
     [
       ["--contract", parcelsFile, "--collection", "/other"],
-      "--contract: the contract cannot be served: it has no POST of /other (at /paths)",
+      '--collection: "/other" is no collection of the contract; it has parcels',
     ],
     [
       ["--contract", "/nowhere.yaml"],

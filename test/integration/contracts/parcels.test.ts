@@ -161,7 +161,7 @@ for (const engine of engines)
     // On SQLite other-contracts.test.ts checks all rules.
     if (engine.name !== "sqlite")
       test("keep the rules that an engine can break", async () => {
-        const contents = new Contents(parcels);
+        const contents = new Contents(parcels, parcels);
         const rules = rulesFor(contents);
         expect(rules.filter(({ unfit }) => unfit !== undefined)).toEqual([]);
         const own = rules.filter(({ level }) => ofEngines.includes(level));

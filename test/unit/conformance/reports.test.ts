@@ -2,10 +2,16 @@
 
 import { expect, test } from "bun:test";
 import { describeFailure } from "../../../src/conformance/failure.ts";
-import { formatJsonReport } from "../../../src/conformance/json-report.ts";
+import { formatJsonReport, formatJsonReports } from "../../../src/conformance/json-report.ts";
 import { decision, openapi, type Rule, rfc } from "../../../src/conformance/rule.ts";
-import { type ConformanceReport, conforms, type RuleResult } from "../../../src/conformance/run.ts";
-import { formatTextReport, uncheckedLines } from "../../../src/conformance/text-report.ts";
+import {
+  type CollectionReport,
+  type ConformanceReport,
+  conforms,
+  conformsInAll,
+  type RuleResult,
+} from "../../../src/conformance/run.ts";
+import { formatTextReport, formatTextReports, uncheckedLines } from "../../../src/conformance/text-report.ts";
 import { reportText } from "../../../src/conformance/transcript-text.ts";
 import { post, target, token, transcript } from "../../support/transcripts.ts";
 
@@ -103,6 +109,69 @@ test("the report as JSON", () => {
       ...report.results.slice(2).map(({ rule: { id }, outcome }) => ({ id, outcome })),
     ],
   });
+});
+
+const held = { ...report, results: report.results.slice(0, 1) };
+const several: readonly CollectionReport[] = [
+  { name: "parcels", report },
+  { name: "couriers", report: { ...held, ids: [] } },
+  { name: "rooms", skipped: "the rules need a text of a room" },
+  { name: "keys", problem: "no rule can be judged: POST /keys got 404" },
+];
+
+test("the report of several collections is grouped by them, and that of one is its own", () => {
+  const lines = formatTextReports(several);
+  const own = formatTextReport(report);
+  const text = [
+    ...own.slice(0, 2),
+    "",
+    "parcels:",
+    ...own.slice(2),
+    "",
+    "couriers:",
+    "",
+    "ok      contract.one",
+    "",
+    "1 of 1 rules hold, 0 do not, in 1.2 s",
+    "",
+    "rooms:",
+    "Not checked: the rules need a text of a room",
+    "",
+    "keys:",
+    "Not checked: no rule can be judged: POST /keys got 404",
+    "",
+    "In all 2 of 6 rules hold, 1 does not, 1 is blocked, 2 were skipped, in 2.5 s",
+  ];
+  expect(lines).toEqual(text);
+  expect(formatTextReports(several.slice(0, 1))).toEqual(own);
+});
+
+test("the JSON of several collections has the results of each, and that of one is its own", () => {
+  const { rules, ...summary } = JSON.parse(formatJsonReport(report));
+  const { collections, ...all } = JSON.parse(formatJsonReports(several));
+  expect(all).toMatchObject({ formatVersion: 5, seed: 7, conforms: false, summary: { rules: 6, holds: 2 } });
+  expect(collections[0]).toMatchObject({ name: "parcels", conforms: false, ids: summary.ids, rules });
+  expect(collections.slice(1)).toMatchObject([
+    { name: "couriers", conforms: true, ids: [] },
+    several[2],
+    several[3],
+  ]);
+  expect(formatJsonReports(several.slice(0, 1))).toBe(formatJsonReport(report));
+});
+
+test("a server conforms in all if it does in each that the rules fit", () => {
+  const [, couriers, rooms, keys] = several as [
+    CollectionReport,
+    CollectionReport,
+    CollectionReport,
+    CollectionReport,
+  ];
+  expect([[couriers], [couriers, rooms], [couriers, keys], several].map(conformsInAll)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
 
 test("a server conforms if no rule fails or is blocked, and one was checked", () => {
