@@ -1,10 +1,13 @@
 // The documentation page over HTTP: its addresses and headers, and the setting that turns it off.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { OpenApiDocument } from "../../../src/core/contract/contract.ts";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { contractFile, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { plantStore } from "../../support/contracts.ts";
-import { post, send } from "../../support/http.ts";
+import { post, send, type Target } from "../../support/http.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
@@ -98,6 +101,36 @@ describe("the documentation page", () => {
       expect((await fetch(server.url + path, { headers })).status).toBe(404);
     },
   );
+});
+
+describe.each(["server", "sandbox"])("the page of three collections, on a %s", (kind) => {
+  const args = ["--contract", contractFile("estate.yaml")];
+  let target: Target;
+  beforeAll(async () => {
+    if (kind === "server") target = await (await serverWith(...args)).target();
+    else target = resources.use(await RunningSandbox.startInProcess({ args }));
+  });
+
+  test("has a form for each operation that responds, which is sent as it stands", async () => {
+    const html = await (await fetch(`${target.url}/`)).text();
+    const forms = [...html.matchAll(/data-method="(\w+)" data-action="([^"]+)".*?<\/form>/gs)];
+    const shown = forms.map(([, method, action]) => `${method} ${action}`);
+    expect(shown.filter((form) => form.endsWith("search"))).toEqual(kind === "server" ? [] : ["POST search"]);
+    expect(shown).toHaveLength(kind === "server" ? 15 : 16);
+    const creates = forms.filter(([, method, action = ""]) => method === "POST" && action !== "search");
+    expect(creates.map(([, , action]) => action)).toEqual(["parcels", "couriers", "special-events"]);
+    for (const [form, , action] of creates) {
+      const [, body = ""] = />([^<]*)<\/textarea>/.exec(form) ?? [];
+      const url = `${target.url}/${action}`;
+      const headers = tokenHeaders(target.token);
+      const created = await sendJson(url, "POST", body.replaceAll("&quot;", '"'), headers);
+      expect({ url, status: created.status }).toEqual({ url, status: 201 });
+      const location = new URL(created.headers.get("location") ?? "", url);
+      expect((await send(location.href, { headers })).text).toBe(created.text);
+      const { paths } = (await send(`${target.url}/openapi.json`)).json as OpenApiDocument;
+      expect(paths?.[`/${action}`]?.post).toHaveProperty("x-codeSamples");
+    }
+  });
 });
 
 describe("under a base path", () => {
