@@ -124,11 +124,14 @@ function sectionsOf(
   const { components } = description;
   const [first, ...others] = group.operations;
   const fields = { title: "Fields", html: renderSchemas(group, description) };
-  const operationSection = (operation: PlacedOperation) => ({
+  const operationSection = (operation: PlacedOperation, text?: string) => ({
     title: `${operation.method} ${operation.path}`,
-    html: `${markdown(`${operation.summary}. ${operation.description}`)}${renderForm(operation)}${renderSamples(operation)}${renderParameters(operation)}<h3>Responses</h3>${renderResponses(operation, `${operation.id}-`, components)}`,
+    html: `${markdown(text ?? `${operation.summary}. ${operation.description}`)}${renderForm(operation)}${renderSamples(operation)}${renderParameters(operation)}<h3>Responses</h3>${renderResponses(operation, `${operation.id}-`, components)}`,
   });
-  if (atStart === undefined) return [operationSection(first), fields, ...others.map(operationSection)];
+  const rest = others.map((each) => operationSection(each));
+  // The description of a create repeats its summary.
+  if (atStart === undefined)
+    return [operationSection(first, group.collection && first.description), fields, ...rest];
   const withExport =
     ', and reads the token from the environment: <code>export ACCESS_TOKEN=<var class="token">…</var></code>';
   const samples = {
@@ -140,7 +143,7 @@ function sectionsOf(
     ...(first["x-codeSamples"] === undefined ? [] : [samples]),
     fields,
     { title: "Responses", html: renderResponses(first, "", components) },
-    ...others.map(operationSection),
+    ...rest,
   ];
 }
 
@@ -160,9 +163,11 @@ function placeSection(
 ): { readonly html: string; readonly link: string } {
   const id = newId(title, taken);
   const placed = below.map((section) => placeSection(section, taken));
+  // Those of a collection are no landmarks: several have the same name.
+  const inner = placed.map((each) => demoted(each.html).replace(/^<section [^>]*>/, "<section>"));
   const links = placed.length === 0 ? "" : `<ul>${placed.map(({ link }) => link).join("")}</ul>`;
   return {
-    html: `<section aria-labelledby="${id}"><h2 id="${id}">${escapeHTML(title)}</h2>${html}${placed.map((each) => demoted(each.html)).join("")}</section>`,
+    html: `<section aria-labelledby="${id}"><h2 id="${id}">${escapeHTML(title)}</h2>${html}${inner.join("")}</section>`,
     link: `<li><a href="#${id}">${escapeHTML(title)}</a>${links}</li>`,
   };
 }

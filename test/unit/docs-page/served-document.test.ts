@@ -228,7 +228,7 @@ test("each collection has its operations, errors and samples, in its own words",
 
 test("the page has the operations of each collection below its name, and one form at the start", () => {
   const html = documentationOf(estate, serve(estate, []))({ prefix: "", url: "http://x.example" });
-  const headings = [...html.matchAll(/<section aria-labelledby="[^"]*"><(h[23]) id="([^"]*)">([^<]*)/g)];
+  const headings = [...html.matchAll(/<section[^>]*><(h[23]) id="([^"]*)">([^<]*)/g)];
   expect(headings.map(([, level, , title]) => `${level} ${title}`)).toEqual(
     [
       "h2 Parcels",
