@@ -11,7 +11,7 @@ export type CheckedCollection =
   | { readonly name: string; readonly contents: Contents; readonly rules: readonly Rule[] }
   | SkippedCollection;
 
-export interface SkippedCollection {
+interface SkippedCollection {
   readonly name: string;
   readonly skipped: OperatorError;
 }

@@ -175,6 +175,24 @@ test("is without accessibility violations, overprinted text or sideways scrollin
   });
 });
 
+test("a contract of three collections: the navigation leads to each, whose forms take the token of the first", async () => {
+  const sandbox = resources.use(
+    await RunningSandbox.startInProcess({ args: ["--contract", contractFile("estate.yaml")] }),
+  );
+  await browser.visit(`${sandbox.url}/`, { look: "narrow" }, async (page) => {
+    await page.getByRole("button", { name: "Copy" }).first().waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Couriers", exact: true }).click();
+    const couriers = page.getByRole("region", { name: "Couriers" });
+    await couriers.locator('form[data-response="addCourier-response"] .send').click();
+    await couriers.getByRole("region", { name: "Response to addCourier" }).getByText("201 Created").waitFor();
+    const search = page.locator('form[data-response="search-response"]');
+    await search.getByLabel("Body").fill('{"text": "Ada"}');
+    await search.locator(".send").click();
+    await page.getByRole("region", { name: "Response to search" }).getByText("200 OK").waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
+  });
+});
+
 test("a contract with an API key and ids of the server: each create has a key of its own, sent again until it is answered", async () => {
   const sandbox = resources.use(
     await RunningSandbox.startInProcess({ args: ["--contract", contractFile("bookings.yaml")] }),

@@ -255,6 +255,8 @@ test("the page has the operations of each collection below its name, and one for
     ].map((title) => (title.startsWith("h") ? title : `h3 ${title}`)),
   );
   for (const [, , id, title] of headings) expect(html).toContain(`<li><a href="#${id}">${title}</a>`);
+  // Landmarks need names of their own.
+  expect(html).not.toMatch(/<section aria-labelledby="[^"]*"><h3/);
   const parts = html.split(/(?=<section aria-labelledby="[^"]*"><h2)/);
   const forms = parts.map((part) => part.match(/data-action="[^"]*"/g)?.length ?? 0);
   expect(forms).toEqual([1, 5, 4, 5, 0, 0, 0]);
