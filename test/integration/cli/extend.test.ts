@@ -46,7 +46,7 @@ components:
 const operations = `
 import { ApiError, boolean, decimalSum, defineOperation, plantId, text } from "plantstore";
 
-export default (contract) => [
+export default ({ collections: [parcels] }) => [
   defineOperation({
     operationId: "sumOf",
     method: "GET",
@@ -56,7 +56,7 @@ export default (contract) => [
     responses: { 200: { description: "The sum.", returns: { type: "object" } } },
     async handle({ parameters: { sender, loud }, store: { read } }) {
       if (sender === "Eve") return new ApiError("invalidParameter", "Eve sends nothing.");
-      const rows = await read.query("SELECT price FROM plants WHERE sender = $1", [sender]);
+      const rows = await read.query("SELECT price FROM parcels WHERE sender = $1", [sender]);
       const total = decimalSum(rows.map(({ price }) => price));
       return { status: 200, jsonText: \`{"\${loud ? "SUM" : "sum"}":\${total}}\` };
     },
@@ -66,7 +66,7 @@ export default (contract) => [
     method: "GET",
     path: "/parcels/{id}/label",
     summary: "The label",
-    parameters: { id: plantId(contract, "The id.") },
+    parameters: { id: plantId(parcels, "The id.") },
     responses: { 200: { description: "The label.", returns: { type: "object" } } },
     handle: async ({ parameters: { id } }) => ({ status: 200, json: { label: "parcel " + id } }),
   }),
