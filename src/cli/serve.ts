@@ -2,13 +2,13 @@
 
 import packageJson from "../../package.json";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
-import { onlyCollection } from "../core/contract/contract.ts";
+import { type Contract, onlyCollection } from "../core/contract/contract.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { RunningServer } from "../core/server.ts";
 import type { ServerStore } from "../core/store/group-commit.ts";
 import { openServerStore, storeAt } from "../core/store/open-store.ts";
-import type { PlantStore } from "../core/store/plant-store.ts";
+import type { OpenOptions, PlantStore } from "../core/store/plant-store.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { readCertificate } from "./certificate.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
@@ -39,7 +39,14 @@ export async function serve(
   const now = performance.now.bind(performance);
   await using ownProcess = new ServerProcess(config, now);
   await ownProcess.startTracing();
-  const opening = openStoreUnlessStopped(config, ownProcess);
+  let held: Disposable | undefined;
+  // A start that fails leaves the store and its contract as they are.
+  const beforeMigration = async (wanted: Contract | undefined) => {
+    const { assertServable, holdAddresses } = await loading;
+    if (wanted !== undefined) await assertServable(config, wanted, extension(wanted));
+    held ??= ownProcess.resources.use(await holdAddresses(config, certificate));
+  };
+  const opening = openStoreUnlessStopped(config, ownProcess, beforeMigration);
   // Loads while the threads of the store start.
   const loading = import("./start-server.ts");
   const store = await opening;
@@ -51,6 +58,7 @@ export async function serve(
 
   const parts = { store, own, events: ownProcess.events, now, wallNow: Date.now };
   const { startConfigured } = await loading;
+  held?.[Symbol.dispose]();
   const server = await startConfigured(config, { ...parts, certificate }, ownProcess.resources);
 
   const addresses = addressesOf(config, server);
@@ -115,6 +123,7 @@ async function printServerStart(
 async function openStoreUnlessStopped(
   { database, migrate, ...named }: ServeConfig,
   { stopSignal, storeEvents, events }: ServerProcess,
+  beforeMigration: OpenOptions["beforeMigration"],
 ): Promise<ServerStore | undefined> {
   const opening = new AbortController();
   // An open store continues to retry, because accepted plants are still to be committed.
@@ -130,6 +139,7 @@ async function openStoreUnlessStopped(
       report,
       signal: opening.signal,
       contract,
+      beforeMigration,
     });
     isOpen = true;
     return store;

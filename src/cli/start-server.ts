@@ -2,12 +2,19 @@
 
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { type Contract, openOperations } from "../core/contract/contract.ts";
-import type { Certificate } from "../core/http/listener.ts";
+import { type Certificate, serveOptions, tlsOptions } from "../core/http/listener.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { unservedOf } from "../core/http/unserved-operations.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
+import {
+  ListenError,
+  type ListenerAddress,
+  listen,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+} from "../core/server.ts";
 import { documentation } from "../docs-page/documentation.ts";
 import type { ServeConfig, ServeSettings } from "./config/resolve.ts";
 import { assertDistinct } from "./extension.ts";
@@ -25,6 +32,37 @@ interface ServerParts extends Required<Pick<ServerOptions, "store" | "events" | 
   readonly certificate: Certificate | undefined;
   /** The operations of --extend. */
   readonly own: readonly Operation[];
+}
+
+/** Rejects with an OperatorError if a contract cannot be served with these settings. */
+export async function assertServable(
+  config: ServeConfig,
+  contract: Contract,
+  own: readonly Operation[],
+): Promise<void> {
+  assertTokens(config, contract);
+  await offeredOperations(config, contract, own);
+}
+
+/**
+ * Binds the addresses of the listeners, and responds with 503 there until it is disposed. Rejects with
+ * an OperatorError if an address cannot be bound.
+ */
+export function holdAddresses(
+  { host, port, adminHost, adminPort }: ServeConfig,
+  certificate: Certificate | undefined,
+): Promise<Disposable> {
+  return withListenAdvice(async () => {
+    using held = new DisposableStack();
+    const hold = ({ host: hostname, port }: ListenerAddress, tls = {}) => {
+      const fetch = () => new Response(null, { status: 503, headers: { "Retry-After": "1" } });
+      const server = Bun.serve({ ...serveOptions, hostname, port, fetch, ...tls });
+      held.defer(() => void server.stop(true));
+    };
+    if (adminPort !== "off") listen("admin", { host: adminHost, port: adminPort }, hold);
+    listen("public", { host, port }, (address) => hold(address, tlsOptions(certificate)));
+    return held.move();
+  });
 }
 
 /** Starts the server; its extras and itself are closed with the resources. */
@@ -83,8 +121,7 @@ export async function serverOptions(
   simulate: (others: Contract["others"]) => readonly Operation[] = () => [],
 ): Promise<Omit<ServerOptions, "store">> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
-  const offered = [...(await otherOperations(described, config.operations)), ...own];
-  if (own.length > 0) assertDistinct(described, offered);
+  const offered = await offeredOperations(config, described, own);
   const operations = [...offered, ...simulate(unservedOf(described, offered))];
   const contract = { ...described, others: unservedOf(described, operations) };
   const basePath = config.basePath + contract.basePath;
@@ -106,7 +143,18 @@ export async function serverOptions(
   };
 }
 
-/** The operations besides the creates, whose files are loaded only if there is one. */
+/** The operations besides the creates. Rejects with an OperatorError if two are one. */
+async function offeredOperations(
+  { operations }: Pick<ServeSettings, "operations">,
+  described: Contract,
+  own: readonly Operation[],
+): Promise<Operation[]> {
+  const offered = [...(await otherOperations(described, operations)), ...own];
+  if (own.length > 0) assertDistinct(described, offered);
+  return offered;
+}
+
+/** The operations of collections besides the creates, whose files are loaded only if there is one. */
 async function otherOperations({ collections }: Contract, names: readonly string[]): Promise<Operation[]> {
   const all = [...collections.flatMap(({ operations }) => Object.keys(operations)), ...names];
   if (all.every((name) => name === "create")) return [];

@@ -310,7 +310,7 @@ function takesKeys({ id }: Collection): boolean {
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */
-function listen<Listener>(
+export function listen<Listener>(
   name: "public" | "admin",
   address: ListenerAddress,
   start: (address: ListenerAddress) => Listener,

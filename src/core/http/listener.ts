@@ -46,6 +46,12 @@ export const serveOptions = {
   maxRequestBodySize: Number.MAX_SAFE_INTEGER,
 } as const;
 
+/** The TLS options of Bun.serve: none without a certificate. */
+export function tlsOptions(certificate: Certificate | undefined) {
+  if (certificate === undefined) return {};
+  return { tls: { cert: certificate.cert, key: certificate.key, ciphers: tls12Ciphers } };
+}
+
 /** Opens the public listener. Throws the error of Bun.serve if the address cannot be bound. */
 export function startPublicListener(handle: Handler, options: ListenerOptions): Bun.Server<undefined> {
   const { host, port, certificate, idleSecondsMax, shouldClose, onException } = options;
@@ -65,9 +71,7 @@ export function startPublicListener(handle: Handler, options: ListenerOptions): 
     routes: fixedRoutes(handle, options, contextOf),
     fetch: (request) => handle(request, unrouted),
     error: onException,
-    ...(certificate === undefined
-      ? {}
-      : { tls: { cert: certificate.cert, key: certificate.key, ciphers: tls12Ciphers } }),
+    ...tlsOptions(certificate),
   });
   return server;
 }

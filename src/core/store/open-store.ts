@@ -37,9 +37,9 @@ function sqlite(path: string): StoreAddress {
   return {
     location: resolve(path),
     file: path,
-    openForServer: async (mode, events, { contract }) => {
+    openForServer: async (mode, events, options) => {
       const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
-      return SqliteWorkerStore.open(path, mode, events, contract);
+      return SqliteWorkerStore.open(path, mode, events, options);
     },
     open: async (mode, onUnavailable, { contract } = {}) => {
       const { SqliteStore } = await import("./sqlite/store.ts");

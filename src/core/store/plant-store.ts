@@ -120,6 +120,12 @@ export interface StoreWait {
 export interface OpenOptions extends StoreWait {
   /** The contract that the store must have, or take over; by default it keeps its own. */
   readonly contract?: ContractSource | undefined;
+  /**
+   * Called before the store is created or migrated, with the contract that is wanted, if any, and
+   * again if another process comes first. If it rejects, the store stays as it is. Only servers
+   * call it.
+   */
+  readonly beforeMigration?: ((wanted: Contract | undefined) => Promise<void>) | undefined;
 }
 
 /** Reports of an engine to its server, apart from outcomes. */

@@ -117,9 +117,12 @@ export function isUpToDate({ version, source, tables }: FoundStore, contract: Co
   );
 }
 
+/** A store is to be created or migrated first. */
+export class NotUpToDate extends OperatorError {}
+
 /** The error of a store that is not up to date, and may not be migrated. */
-export function notUpToDate(store: string, wanted?: ContractSource): OperatorError {
-  return new OperatorError(
+export function notUpToDate(store: string, wanted?: ContractSource): NotUpToDate {
+  return new NotUpToDate(
     wanted === undefined
       ? `${store} is not up to date; run "plantstore migrate" first`
       : `${store} has another contract; run "plantstore migrate" with this --contract first`,

@@ -2,6 +2,7 @@
 
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
+import type { OpenOptions } from "../plant-store.ts";
 import {
   assertKnownVersion,
   collectionStatements,
@@ -53,6 +54,7 @@ export async function openSchema(
   primary: Primary,
   mayMigrate: boolean,
   wanted: ContractSource | undefined,
+  beforeMigration?: OpenOptions["beforeMigration"],
 ): Promise<Contract> {
   for (;;) {
     const found = await primary.withRetry(findStore);
@@ -61,6 +63,7 @@ export async function openSchema(
     // Looks again: another server may have changed the contract meanwhile.
     if (isUpToDate(await primary.withRetry(findStore), contract)) return contract;
     if (!mayMigrate) throw notUpToDate("the database", wanted);
+    await beforeMigration?.(wanted && contract);
     if (await migrate(primary, contract, found.source, added)) return contract;
   }
 }

@@ -44,12 +44,12 @@ export class PostgresStore implements ServerStore {
     address: string,
     mode: OpenMode,
     onUnavailable: OnUnavailable,
-    { contract: wanted, ...wait }: OpenOptions,
+    { contract: wanted, beforeMigration, ...wait }: OpenOptions,
   ): Promise<PostgresStore> {
     const url = parsePostgresUrl(address);
     const primary = new Primary(url, wait);
     try {
-      const contract = await openSchema(primary, mode === "create", wanted);
+      const contract = await openSchema(primary, mode === "create", wanted, beforeMigration);
       return new PostgresStore(url, primary, contract, onUnavailable);
     } catch (error) {
       await primary.close();

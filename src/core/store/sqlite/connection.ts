@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
-import { isUpToDate, newestVersion, notUpToDate } from "../schema.ts";
+import { isUpToDate, NotUpToDate, newestVersion, notUpToDate } from "../schema.ts";
 import { chooseContract } from "../store-contract.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
@@ -125,7 +125,7 @@ function prepareFile(path: string, mode: OpenMode): void {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat?.isDirectory()) throw new OperatorError(`${path} is a folder; name a file`);
     if (stat === undefined && mode !== "create")
-      throw new OperatorError(
+      throw new NotUpToDate(
         `there is no store at ${resolve(path)}; name yours with --database, or create one there with "plantstore migrate"`,
       );
     // The flag "a" follows a link to a file that does not exist yet, and does not truncate what

@@ -38,7 +38,12 @@ export async function openReadConnection(
     // One that cannot start rejects here.
     onFailed: (error) => isOpen && onFailed(error),
   });
-  await worker.open(path, sentContract(contract));
+  try {
+    await worker.open(path, sentContract(contract));
+  } catch (error) {
+    worker.end(true);
+    throw error;
+  }
   isOpen = true;
   const { reader } = worker.served;
   return toSqlConnection({

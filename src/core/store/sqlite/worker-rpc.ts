@@ -2,6 +2,7 @@
 // time, so neither a call nor its response carries a number.
 
 import { errorMessage, OperatorError } from "../../operator-error.ts";
+import { NotUpToDate } from "../schema.ts";
 import { SqlTimeout } from "../sql-connection.ts";
 import { DiskFailureError } from "./disk-failure.ts";
 
@@ -22,7 +23,7 @@ type WorkerMessage =
   | { readonly kind: "notification"; readonly notification: string };
 
 /** Structured clone turns every error into a plain Error: these classes are sent by name. */
-const errorClasses = { OperatorError, SqlTimeout, DiskFailureError, Error };
+const errorClasses = { NotUpToDate, OperatorError, SqlTimeout, DiskFailureError, Error };
 
 /** An error as it is sent between threads. */
 interface SentError {
@@ -76,15 +77,11 @@ export class WorkerClient<Opening extends Open> {
   }
 
   /**
-   * Calls the function that opens what the worker serves. If it fails, the worker is terminated.
+   * Calls the function that opens what the worker serves. If it fails, it may be called again; the
+   * caller ends the worker.
    */
   async open(...args: Parameters<Opening>): Promise<void> {
-    try {
-      await this.#call({ object: "worker", method: "open", args });
-    } catch (error) {
-      this.end(true);
-      throw error;
-    }
+    await this.#call({ object: "worker", method: "open", args });
   }
 
   /** Rejects the calls that are not with the worker yet. */
@@ -189,6 +186,7 @@ export function toSentError(error: unknown): SentError {
   const message = errorMessage(error);
   if (error instanceof DiskFailureError) return { errorClass: "DiskFailureError", message };
   if (error instanceof SqlTimeout) return { errorClass: "SqlTimeout", message };
+  if (error instanceof NotUpToDate) return { errorClass: "NotUpToDate", message };
   return { errorClass: error instanceof OperatorError ? "OperatorError" : "Error", message };
 }
 

@@ -5,8 +5,9 @@ import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { isJsonText } from "../../contract/json/json-values.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import type { EditOutcome, RecordedEdit } from "../plant-edit.ts";
-import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
+import type { NewEntry, OpenMode, OpenOptions, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { ReadConnection } from "../read-connection.ts";
+import { NotUpToDate } from "../schema.ts";
 import type { TokenStore } from "../sql-tokens.ts";
 import { isSameSource } from "../store-contract.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -59,7 +60,7 @@ export class SqliteWorkerStore implements PlantStore {
     path: string,
     mode: OpenMode,
     events: StoreEvents,
-    wanted?: ContractSource,
+    { contract: wanted, beforeMigration }: OpenOptions,
   ): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
     let read: Contract | undefined;
@@ -67,8 +68,16 @@ export class SqliteWorkerStore implements PlantStore {
       // Probably the store's, too; loaded and read while the threads start. The store may hold YAML in
       // JSON.
       if (wanted === undefined || isJsonText(wanted.text)) read = await readSource(wanted);
-      const known = read && sentContract(read);
-      await store.#commitThread.open(path, mode, wanted, known, store.#batches.buffer);
+      const open = (as: OpenMode) =>
+        store.#commitThread.open(path, as, wanted, read && sentContract(read), store.#batches.buffer);
+      const migrate = async (error: unknown) => {
+        if (!(error instanceof NotUpToDate)) throw error;
+        if (wanted !== undefined) read ??= await readSource(wanted);
+        await beforeMigration?.(wanted && read);
+        await open("create");
+      };
+      if (mode === "create" && beforeMigration !== undefined) await open("writable").catch(migrate);
+      else await open(mode);
     } catch (error) {
       store.#commitThread.end(true);
       store.#checkpointThread.end(true);
