@@ -1,6 +1,8 @@
 // The name that this program was called by, so that messages show commands as one can type them.
 
 import { basename } from "node:path";
+import { redactUrl } from "./config/redact.ts";
+import type { Config } from "./config/resolve.ts";
 import { host } from "./host.ts";
 
 /** Set by bin/plantstore: how it was called. It has no prefix, because it is not a setting. */
@@ -22,7 +24,21 @@ export function commandName(environment: NodeJS.ProcessEnv = host().environment)
   if (Bun.which("plantstore", { PATH: environment.PATH ?? "" }) === path) return "plantstore";
   // An absolute path would be repeated in each line of a help.
   if (path.startsWith("/")) return path.endsWith("/bin/plantstore") ? "bin/plantstore" : basename(path);
-  return /^[\w./~+@%,:-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  return quoted(path);
+}
+
+/** A text as a shell takes it. */
+function quoted(text: string): string {
+  return /^[\w./~+@%,:=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/**
+ * The flag --database of a command that is printed to be run next, if this one was called with it;
+ * without a password.
+ */
+export function databaseFlag({ database, sources }: Config<"database">): string {
+  if (sources.database !== "flag") return "";
+  return ` --database ${quoted(redactUrl(database))}`;
 }
 
 /** Rewrites quoted commands, such as "plantstore migrate", as the user can type them. */

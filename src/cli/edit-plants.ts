@@ -13,7 +13,9 @@ import { editsMax } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Editor, EditRun } from "../operations/edits.ts";
 import { findPlants } from "../operations/stored-plants.ts";
+import { databaseFlag } from "./command-name.ts";
 import { parseId } from "./config/parsers.ts";
+import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
 import { host } from "./host.ts";
 import { printError } from "./output.ts";
@@ -26,11 +28,11 @@ import { withStore } from "./with-store.ts";
  * says, and the exit code 1.
  */
 export async function replacePlants(
-  database: string,
+  config: Config<"database">,
   texts: readonly string[],
   replacer: (collection: Collection) => (stored: Plant) => Values | undefined,
 ): Promise<void> {
-  await withStore(database, "writable", async (store) => {
+  await withStore(config.database, "writable", async (store) => {
     const collection = onlyCollection(store.contract);
     const ids = [...new Set(texts.map((text) => parseId(collection, text)))];
     const replace = replacer(collection);
@@ -63,7 +65,8 @@ export async function replacePlants(
       }
     }
     const { updated, deleted } = run.made;
-    if (updated + deleted > 0) printError(`"plantstore history --undo ${run.id}" undoes this.`);
+    if (updated + deleted > 0)
+      printError(`"plantstore history --undo ${run.id}${databaseFlag(config)}" undoes this.`);
     for (const reason of left) printError(`plantstore: ${reason}`);
     if (left.length > 0) host().setExitCode(1);
   });

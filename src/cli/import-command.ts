@@ -20,6 +20,7 @@ import { dryStore, Replacement } from "../operations/import-update.ts";
 import { Progress } from "../operations/progress.ts";
 import { RejectedFile } from "../operations/rejections.ts";
 import { openSource, type Source } from "../operations/source.ts";
+import { databaseFlag } from "./command-name.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
@@ -156,7 +157,7 @@ async function runImport(
     unavailable = reason;
   };
   const summary = (soFar = "") => {
-    const undo = `; "plantstore history --undo ${runId}" brings back what was replaced`;
+    const undo = `; "plantstore history --undo ${runId}${databaseFlag(config)}" brings back what was replaced`;
     const see = report === undefined ? "" : `; see ${report}`;
     return formatCounts(counts, importUpdate) + soFar + (counts.replaced === 0 ? "" : undo) + see;
   };

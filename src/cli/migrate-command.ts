@@ -1,7 +1,9 @@
-// plantstore migrate: creates the store, or upgrades its schema.
+// plantstore migrate: creates the store, upgrades its schema, or gives it another contract.
 
 import { Command } from "commander";
 import { storeAt } from "../core/store/open-store.ts";
+import type { MigrationReport } from "../core/store/plant-store.ts";
+import { databaseFlag } from "./command-name.ts";
 import { withSettings } from "./config/command-options.ts";
 import { contractSource } from "./contract-file.ts";
 import { printError } from "./output.ts";
@@ -9,13 +11,27 @@ import { withStore } from "./with-store.ts";
 
 export function migrateCommand(): Command {
   const command = new Command("migrate").description(
-    "create the store, or upgrade its schema; serve does so too, unless --migrate is off",
+    "create the store, upgrade its schema, or give it another contract; serve does so too, unless --migrate is off",
   );
-  return withSettings(command, ["database", "contract", "collection"], async ({ database, ...named }) => {
+  const names = ["database", "contract", "collection", "dropFields"] as const;
+  return withSettings(command, names, async (config) => {
+    const { database, dropFields } = config;
     const { location } = storeAt(database);
-    const contract = await contractSource(named);
+    const contract = await contractSource(config);
+    let isNew = false;
+    const onMigrated = (report: MigrationReport) => {
+      isNew = report.isNew;
+      const changes = [described("adds", report.added), described("drops", report.dropped)].flat();
+      if (changes.length > 0) printError(`The contract ${changes.join(", and ")}.`);
+    };
     const report = async () =>
-      printError(`The store ${location} is up to date. "plantstore serve" runs a server on it.`);
-    await withStore(database, "create", report, { contract });
+      printError(
+        `The store ${location} ${isNew ? "was created" : "is up to date"}. "plantstore serve${databaseFlag(config)}" runs a server on it.`,
+      );
+    await withStore(database, "create", report, { contract, dropFields, onMigrated });
   });
+}
+
+function described(verb: string, parts: readonly string[]): string[] {
+  return parts.length === 0 ? [] : [`${verb} ${parts.join(", ")}`];
 }

@@ -19,7 +19,7 @@ export function updateCommand(): Command {
     .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
   return withSettings(command, ["database", "bodyBytesMax"], async (config, text: string, args: string[]) => {
     assertFlags(args);
-    await replacePlants(config.database, [text], (collection) => {
+    await replacePlants(config, [text], (collection) => {
       const changes = changesOf(collection, parseFieldFlags(collection, args));
       return ({ id, values }) => {
         const changed = collection.fields.map((field, index) =>

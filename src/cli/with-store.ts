@@ -4,7 +4,7 @@ import { storeAt } from "../core/store/open-store.ts";
 import type { OnUnavailable, OpenMode, OpenOptions, PlantStore } from "../core/store/plant-store.ts";
 import { printError } from "./output.ts";
 
-interface WithStoreOptions extends Pick<OpenOptions, "contract" | "signal"> {
+interface WithStoreOptions extends Pick<OpenOptions, "contract" | "dropFields" | "onMigrated" | "signal"> {
   /** Called with the reason when a plant cannot be created. */
   readonly onUnavailable?: OnUnavailable;
 }
@@ -14,9 +14,9 @@ export async function withStore<Result>(
   database: string,
   mode: OpenMode,
   use: (store: PlantStore) => Promise<Result>,
-  { onUnavailable = () => undefined, signal, contract }: WithStoreOptions = {},
+  { onUnavailable = () => undefined, ...options }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
-  await using store = await storeAt(database).open(mode, onUnavailable, { report, contract, signal });
+  await using store = await storeAt(database).open(mode, onUnavailable, { report, ...options });
   return await use(store);
 }

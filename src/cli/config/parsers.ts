@@ -102,6 +102,8 @@ export const parsePasswordHash = textThat(
   'is not a hash as "plantstore password" prints it; a shell needs single quotes around its $ signs',
 );
 
+export const parseFieldNames = listOf((name) => name !== "", "has an empty name between commas");
+
 const parseNames = listOf(
   (name) => /^(?!-)[a-z0-9-]+(?:\.[a-z0-9-]+)*$/.test(name),
   "is not a list of host names such as console.plants.example, separated by commas",

@@ -9,6 +9,7 @@ import {
   parseDatabaseUrl,
   parseDuration,
   parseExpiry,
+  parseFieldNames,
   parseHost,
   parseHostNames,
   parseIssuer,
@@ -379,6 +380,12 @@ const commandSettings = {
     flag: "--undo <run>",
     description: "undo the edits of this run",
     parse: parseText,
+  },
+  dropFields: {
+    flag: "--drop-fields <names>",
+    description:
+      "fields, and paths of collections, that the contract no longer has, separated by commas: their values stay, hidden",
+    parse: parseFieldNames,
   },
   importUpdate: switchSetting("--update", "replace stored plants that differ"),
   dryRun: switchSetting("--dry-run", "only print what an import would do"),

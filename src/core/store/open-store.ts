@@ -41,9 +41,9 @@ function sqlite(path: string): StoreAddress {
       const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
       return SqliteWorkerStore.open(path, mode, events, options);
     },
-    open: async (mode, onUnavailable, { contract } = {}) => {
+    open: async (mode, onUnavailable, { contract, dropFields, onMigrated } = {}) => {
       const { SqliteStore } = await import("./sqlite/store.ts");
-      return SqliteStore.open(path, mode, onUnavailable, { wanted: contract });
+      return SqliteStore.open(path, mode, onUnavailable, { wanted: contract, dropFields, onMigrated });
     },
   };
 }

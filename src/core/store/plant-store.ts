@@ -117,7 +117,25 @@ export interface StoreWait {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface OpenOptions extends StoreWait {
+/** The creation of a store, or a change of its contract: what it adds and drops, for people. */
+export interface MigrationReport {
+  readonly isNew: boolean;
+  readonly added: readonly string[];
+  readonly dropped: readonly string[];
+}
+
+/** How a store is migrated. */
+export interface MigrationOptions {
+  /**
+   * The fields, and paths of collections, that the contract may drop although plants have values of
+   * them.
+   */
+  readonly dropFields?: readonly string[] | undefined;
+  /** Called once the store was created or migrated. */
+  readonly onMigrated?: ((report: MigrationReport) => void) | undefined;
+}
+
+export interface OpenOptions extends StoreWait, MigrationOptions {
   /** The contract that the store must have, or take over; by default it keeps its own. */
   readonly contract?: ContractSource | undefined;
   /**

@@ -71,6 +71,8 @@ export interface FoundStore {
   /** 0 if there is none yet; then it has neither source nor tables. */
   readonly version: number;
   readonly source: ContractSource | undefined;
+  /** Those that it keeps, as JSON; null if there is none yet. */
+  readonly schemas: string | null;
   readonly tables: StoredTables;
 }
 
@@ -91,7 +93,7 @@ export function toStoredTables(columns: readonly StoredColumn[]): StoredTables {
   );
 }
 
-export const noStore: FoundStore = { version: 0, source: undefined, tables: new Map() };
+export const noStore: FoundStore = { version: 0, source: undefined, schemas: null, tables: new Map() };
 
 /** Throws an OperatorError if a newer program has written a store. */
 export function assertKnownVersion(version: number, store: string): void {
@@ -183,7 +185,7 @@ interface FieldCheck {
 
 /**
  * The checks of fields that the store's contract does not have, and whose columns exist: an earlier
- * contract had them, with restrictions that are no longer known. Their values may be in the table,
+ * contract had them, with other restrictions. Their values may be in the table,
  * and in the history of plants that are gone.
  */
 export function fieldChecks(
@@ -193,11 +195,14 @@ export function fieldChecks(
 ): FieldCheck[] {
   const { find } = dialects[engine];
   return added
-    .filter(({ table, field: { columnName } }) => tables.get(table)?.has(columnName))
-    .flatMap(({ table, field: { name, jsonName, column } }) => {
+    .filter(
+      ({ collection: { table }, field: { columnName }, isKnown }) =>
+        !isKnown && tables.get(table)?.has(columnName),
+    )
+    .flatMap(({ collection: { table }, field: { name, jsonName, column } }) => {
       const member = literal(jsonName, engine);
       const error = new OperatorError(
-        `the store or its history has values of "${name}" from an earlier contract, which this one might not accept; give the field another name`,
+        `the store or its history has values of "${name}" from an earlier contract, which this one might not accept; give the field the schema that it had, or another name`,
       );
       return [
         { sql: `SELECT 1 FROM "${table}" WHERE ${column} IS NOT NULL LIMIT 1`, error },

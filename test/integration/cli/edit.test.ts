@@ -29,7 +29,7 @@ for (const engine of engines) {
       exitCode: 0,
       stdout: "",
       stderr: expect.stringMatching(
-        /^plant -7: name "Ficus" → "Ficus \u{1f331}\\n\\u202e'; --", tag "tree" → ""\n"plantstore history --undo \w+" undoes this\.\n$/u,
+        /^plant -7: name "Ficus" → "Ficus \u{1f331}\\n\\u202e'; --", tag "tree" → ""\n"plantstore history --undo \w+ --database [^"]+" undoes this\.\n$/u,
       ),
     });
     expect(await exported(database)).toStartWith(
@@ -43,7 +43,7 @@ for (const engine of engines) {
       exitCode: 1,
       stdout: "",
       stderr: expect.stringMatching(
-        /^plant 9007199254740993: deleted {"name":"Monstera\\n"}\nplant 9007199254740992: deleted {"name":"Hoya"}\n"plantstore history --undo \w+" undoes this\.\nplantstore: there is no plant with the id 5 in this store\n$/,
+        /^plant 9007199254740993: deleted {"name":"Monstera\\n"}\nplant 9007199254740992: deleted {"name":"Hoya"}\n"plantstore history --undo \w+ --database [^"]+" undoes this\.\nplantstore: there is no plant with the id 5 in this store\n$/,
       ),
     });
     expect(await exported(database)).toBe('{"id":-7,"name":"Ficus"}\n');

@@ -27,7 +27,7 @@ for (const engine of engines)
     expect(deleted).toMatchObject({
       exitCode: 0,
       stderr: expect.stringMatching(
-        /^thing 5: deleted \{"name":"n"\}\n"plantstore history --undo \w+" undoes this\.\n$/,
+        /^thing 5: deleted \{"name":"n"\}\n"plantstore history --undo \w+ --database [^"]+" undoes this\.\n$/,
       ),
     });
     expect((await run("history")).stdout).toContain('deleted {"name":"n"}\n');

@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
+import { databaseFlag } from "../../../src/cli/command-name.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
@@ -46,12 +47,48 @@ test.each([
 });
 
 test.each(engines.map((engine) => [engine.name, engine] as const))(
-  "%s: migrate creates the store, and prints its path each time",
+  "%s: migrate creates the store and says so, and prints its path each time",
   async (_, engine) => {
     await using place = await engine.createTestStore();
     const migrate = () => runCommand(["migrate", "--database", place.database]);
     const where = place.database.replace(/^[a-z]+:(?:\/\/[^@]*@)?/, "").replace(/\?.*$/, "");
-    const stderr = `The store ${where} is up to date. "plantstore serve" runs a server on it.\n`;
-    for (let run = 0; run < 2; run++) expect(await migrate()).toEqual({ exitCode: 0, stdout: "", stderr });
+    const url = /[?&]/.test(place.database) ? `'${place.database}'` : place.database;
+    for (const what of ["was created", "is up to date"])
+      expect(await migrate()).toEqual({
+        exitCode: 0,
+        stdout: "",
+        stderr: `The store ${where} ${what}. "plantstore serve --database ${url}" runs a server on it.\n`,
+      });
   },
 );
+
+test("migrate with a contract that cannot be read leaves no file behind", async () => {
+  using folder = new TemporaryFolder();
+  for (const text of ["openapi: 3.1.0", "no: [YAML"]) {
+    writeFileSync(folder.file("wrong.yaml"), text);
+    const { exitCode } = await runCommand([
+      ...["migrate", "--contract", folder.file("wrong.yaml")],
+      ...["--database", `sqlite:${folder.file("plants.db")}`],
+    ]);
+    expect(exitCode).toBe(2);
+  }
+  expect(readdirSync(folder.path)).toEqual(["wrong.yaml"]);
+});
+
+test("a command that is printed to be run next has the --database that was given, and no password", async () => {
+  using folder = new TemporaryFolder();
+  const config = (database: string, source: string) => ({
+    ...{ database, config: undefined },
+    sources: { database: source, config: "default" },
+  });
+  const database = `sqlite:${folder.file("my plants.db")}`;
+  expect((await runCommand(["migrate", "--database", database])).stderr).toContain(
+    `"plantstore serve --database '${database}'"`,
+  );
+  const variable = { PLANTSTORE_DATABASE: database };
+  const { stderr } = await runCommand(["migrate"], variable);
+  expect(stderr).toContain('"plantstore serve" runs');
+  expect(databaseFlag(config("postgres://me:secret@db/plants", "flag"))).toBe(
+    " --database 'postgres://me:***@db/plants'",
+  );
+});

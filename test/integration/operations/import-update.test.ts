@@ -50,7 +50,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       const { exitCode, stderr } = await command("--update");
       expect(exitCode).toBe(3);
       const [, runId = ""] =
-        /^1 created, 4 replaced, 1 already stored, 1 rejected; "plantstore history --undo (\w+)" brings back/.exec(
+        /^1 created, 4 replaced, 1 already stored, 1 rejected; "plantstore history --undo (\w+) --database [^"]+" brings back/.exec(
           stderr,
         ) ?? [];
       expect(runId).not.toBe("");

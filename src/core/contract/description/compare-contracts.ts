@@ -27,9 +27,15 @@ export function findRefusedChange(stored: Collection, wanted: Collection): strin
       if (narrowed !== undefined) return narrowed;
     }
     if (field.isRequired && isNew && field.fill === undefined)
-      return `"${field.name}" was ${before === undefined ? "no field" : "optional"}, and would be required without a default that can be stored`;
+      return `${goneNames(stored, wanted)}"${field.name}" was ${before === undefined ? "no field" : "optional"}, and would be required without a default that can be stored`;
   }
   return undefined;
+}
+
+/** Names the fields that are gone: one of them may have a new name. */
+function goneNames(stored: Collection, wanted: Collection): string {
+  const gone = stored.fields.filter(({ name }) => wanted.fields.every((field) => field.name !== name));
+  return gone.length === 0 ? "" : `${gone.map(({ name }) => `"${name}"`).join(", ")} would be gone, and `;
 }
 
 type Compared = Pick<Field, "name" | "schema" | "type">;

@@ -1,8 +1,9 @@
 // Finds the version and the contract of a database, and brings it to the newest ones.
 
-import type { Contract, ContractSource } from "../../contract/contract.ts";
+import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { OpenOptions } from "../plant-store.ts";
+import { parseSchemas, schemasJson } from "../kept-schemas.ts";
+import type { MigrationOptions, MigrationReport, OpenOptions } from "../plant-store.ts";
 import {
   assertKnownVersion,
   collectionStatements,
@@ -17,9 +18,11 @@ import {
   toStoredTables,
 } from "../schema.ts";
 import {
-  type AddedField,
+  type ContractChange,
   chooseContract,
+  countSql,
   isSameSource,
+  reportChange,
   type StoredSource,
   sourceOf,
 } from "../store-contract.ts";
@@ -53,35 +56,37 @@ const schemaLock = 0x70_6c_61_6e_74n;
 export async function openSchema(
   primary: Primary,
   mayMigrate: boolean,
-  wanted: ContractSource | undefined,
-  beforeMigration?: OpenOptions["beforeMigration"],
+  { contract: wanted, beforeMigration, ...options }: OpenOptions,
 ): Promise<Contract> {
   for (;;) {
     const found = await primary.withRetry(findStore);
     if (!mayMigrate) assertVersion(found);
-    const { contract, added } = await chooseContract(found.source, wanted);
+    const { contract, change } = await chooseContract(found.source, found.schemas, wanted);
     // Looks again: another server may have changed the contract meanwhile.
     if (isUpToDate(await primary.withRetry(findStore), contract)) return contract;
     if (!mayMigrate) throw notUpToDate("the database", wanted);
     await beforeMigration?.(wanted && contract);
-    if (await migrate(primary, contract, found.source, added)) return contract;
+    const report = await migrate(primary, contract, change, options);
+    if (report === undefined) continue;
+    options.onMigrated?.(report);
+    return contract;
   }
 }
 
 async function migrate(
   primary: Primary,
   contract: Contract,
-  source: ContractSource | undefined,
-  added: readonly AddedField[],
-): Promise<boolean> {
+  change: ContractChange,
+  { dropFields }: MigrationOptions,
+): Promise<MigrationReport | undefined> {
   const options = { statementMs: statementMsMax, lockMs: lockMsMax };
   let isReported = false;
-  const run = (connection: Queries) => upgrade(connection, contract, source, added);
+  const run = (connection: Queries) => upgrade(connection, contract, change, dropFields);
   try {
     for (;;) {
-      const isDone = await primary.withRetry(async (pool) => {
+      const done = await primary.withRetry(async (pool) => {
         try {
-          return await pool.transaction(run, options);
+          return { report: await pool.transaction(run, options) };
         } catch (error) {
           if (!(error instanceof DatabaseError) || error.code !== lockNotAvailable) throw error;
           if (!isReported) primary.report(`a lock that ${await findLockHolders(pool)} holds`);
@@ -89,7 +94,7 @@ async function migrate(
           return undefined;
         }
       });
-      if (isDone !== undefined) return isDone;
+      if (done !== undefined) return done.report;
       await Bun.sleep(lockPauseMs);
     }
   } catch (error) {
@@ -122,10 +127,10 @@ interface SchemaRow extends Omit<StoredSource, "text"> {
 async function findStore(pool: Queries): Promise<FoundStore> {
   const row = await readSchemaRow(pool);
   if (row === undefined || row.version === 0) return noStore;
-  const { version, contract, json, collection } = row;
+  const { version, contract, json, collection, schemas } = row;
   assertKnownVersion(version, "the database");
   const source = sourceOf({ text: contract, json, collection });
-  return { version, source, tables: await storedTables(pool) };
+  return { version, source, schemas, tables: await storedTables(pool) };
 }
 
 async function readSchemaRow(pool: Queries): Promise<SchemaRow | undefined> {
@@ -147,37 +152,44 @@ async function storedTables(connection: Queries): Promise<StoredTables> {
   return toStoredTables(rows);
 }
 
-/** Runs the migrations that are missing; false if the store has another contract now. */
+/** Runs the migrations that are missing; undefined if the store has another contract now. */
 async function upgrade(
   connection: Queries,
   contract: Contract,
-  found: ContractSource | undefined,
-  added: readonly AddedField[],
-): Promise<boolean> {
+  change: ContractChange,
+  dropFields: MigrationOptions["dropFields"],
+): Promise<MigrationReport | undefined> {
   // A second server waits here, and then finds the newest version.
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
     `CREATE TABLE IF NOT EXISTS plantstore_schema
        (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text NOT NULL, json text, collection text,
-        CHECK (only_row))`,
+        schemas text NOT NULL,        CHECK (only_row))`,
   );
-  const { version, source } = await findStore(connection);
-  if (source !== undefined && !isSameSource(found, source)) return false;
+  const { version, source, schemas } = await findStore(connection);
+  if (source !== undefined && !isSameSource(change.from, source)) return undefined;
   for (const statement of migrationStatements(version, "postgres")) await connection.query(statement);
   const tables = await storedTables(connection);
-  for (const { sql, error } of fieldChecks(added, "postgres", tables))
+  const counts: number[] = [];
+  for (const part of change.dropped) {
+    const { rows } = await connection.query<{ plants: string }>(countSql(part));
+    counts.push(Number(rows[0]?.plants));
+  }
+  const report = reportChange(change, counts, dropFields);
+  for (const { sql, error } of fieldChecks(change.added, "postgres", tables))
     if ((await connection.query(sql)).rows.length > 0) throw error;
   for (const statement of collectionStatements(contract.collections, "postgres", tables))
     await connection.query(statement);
   const { text, json = null, collection: only = null } = contract.source;
   await connection.query(
-    `INSERT INTO plantstore_schema (only_row, version, contract, json, collection) VALUES (true, $1, $2, $3, $4)
+    `INSERT INTO plantstore_schema (only_row, version, contract, json, collection, schemas)
+     VALUES (true, $1, $2, $3, $4, $5)
      ON CONFLICT (only_row)
      DO UPDATE SET version = excluded.version, contract = excluded.contract, json = excluded.json,
-       collection = excluded.collection`,
-    [newestVersion, text, json, only],
+       collection = excluded.collection, schemas = excluded.schemas`,
+    [newestVersion, text, json, only, schemasJson(parseSchemas(schemas), contract.collections)],
   );
-  return true;
+  return report;
 }
 
 /** Throws an OperatorError unless the schema has this version. */

@@ -44,12 +44,12 @@ export class PostgresStore implements ServerStore {
     address: string,
     mode: OpenMode,
     onUnavailable: OnUnavailable,
-    { contract: wanted, beforeMigration, ...wait }: OpenOptions,
+    options: OpenOptions,
   ): Promise<PostgresStore> {
     const url = parsePostgresUrl(address);
-    const primary = new Primary(url, wait);
+    const primary = new Primary(url, options);
     try {
-      const contract = await openSchema(primary, mode === "create", wanted, beforeMigration);
+      const contract = await openSchema(primary, mode === "create", options);
       return new PostgresStore(url, primary, contract, onUnavailable);
     } catch (error) {
       await primary.close();

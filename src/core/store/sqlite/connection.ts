@@ -5,7 +5,7 @@ import { accessSync, closeSync, constants, openSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { OpenMode } from "../plant-store.ts";
+import type { MigrationOptions, OpenMode } from "../plant-store.ts";
 import { isUpToDate, NotUpToDate, newestVersion, notUpToDate } from "../schema.ts";
 import { chooseContract } from "../store-contract.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
@@ -20,7 +20,7 @@ import { assertOwnWal } from "./wal-owner.ts";
 export const walBytesKept = 64 * 2 ** 20;
 
 /** The contract to open a store with: its own by default. */
-export interface ContractChoice {
+export interface ContractChoice extends MigrationOptions {
   readonly wanted?: ContractSource | undefined;
   /** One that need not be read again. */
   readonly known?: Contract | undefined;
@@ -40,18 +40,26 @@ export interface OpenDatabase {
 export async function openDatabase(
   path: string,
   mode: OpenMode,
-  { wanted, known }: ContractChoice = {},
+  { wanted, known, ...options }: ContractChoice = {},
 ): Promise<OpenDatabase> {
   assertOwnWal(path);
+  // A contract that cannot be read leaves no file behind.
+  const isNew = mode === "create" && fileId(path) === undefined;
+  if (isNew && wanted !== undefined && known === undefined) {
+    const { readContract } = await import("../../contract/description/read-contract.ts");
+    known = await readContract(wanted);
+  }
   const { database, id } = openFile(path, mode);
   try {
     for (;;) {
-      const { source } = describingErrors(path, () => findStore(database, path));
-      const { contract, added } = await chooseContract(source, wanted, known);
+      const { source, schemas } = describingErrors(path, () => findStore(database, path));
+      const { contract, change } = await chooseContract(source, schemas, wanted, known);
       // Looks again: another process may have changed the contract meanwhile.
       if (!describingErrors(path, () => isUpToDate(findStore(database, path), contract))) {
         if (mode !== "create") throw notUpToDate(path, wanted);
-        if (!describingErrors(path, () => migrate(database, path, contract, source, added))) continue;
+        const report = describingErrors(path, () => migrate(database, path, contract, change, options));
+        if (report === undefined) continue;
+        options.onMigrated?.(report);
       }
       assertNotReplaced(path, id);
       return { database, contract };

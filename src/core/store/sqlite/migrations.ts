@@ -1,7 +1,9 @@
 // Finds the version and the contract of a file, and brings it to the newest ones.
 
-import type { Contract, ContractSource } from "../../contract/contract.ts";
+import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
+import { parseSchemas, schemasJson } from "../kept-schemas.ts";
+import type { MigrationOptions, MigrationReport } from "../plant-store.ts";
 import {
   assertKnownVersion,
   collectionStatements,
@@ -13,7 +15,14 @@ import {
   type StoredTables,
   toStoredTables,
 } from "../schema.ts";
-import { type AddedField, isSameSource, type StoredSource, sourceOf } from "../store-contract.ts";
+import {
+  type ContractChange,
+  countSql,
+  isSameSource,
+  reportChange,
+  type StoredSource,
+  sourceOf,
+} from "../store-contract.ts";
 import type { Database } from "./driver.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from other databases. */
@@ -44,45 +53,47 @@ export function isPlantStore(database: Database): boolean {
 export function findStore(database: Database, path: string): FoundStore {
   const version = schemaVersion(database, path);
   if (version === 0) return noStore;
-  const row = database.query<StoredSource, []>("SELECT text, json, collection FROM contract").get();
+  const row = database.query<StoredSource, []>("SELECT text, json, collection, schemas FROM contract").get();
   const source = row === null ? undefined : sourceOf(row);
-  return { version, source, tables: storedTables(database) };
+  return { version, source, schemas: row?.schemas ?? null, tables: storedTables(database) };
 }
 
 /**
  * Upgrades a file to the newest version and to a contract, in one transaction, once if several
  * processes start.
  *
- * @param found the source that the contract was chosen for: if the store has another one now, it is
- *   false.
- * @param added the fields of the contract that `found` does not have.
+ * @param change undefined for a store that is new. If the store has another contract than it is from,
+ *   the result is undefined.
  */
 export function migrate(
   database: Database,
   path: string,
   contract: Contract,
-  found?: ContractSource,
-  added: readonly AddedField[] = [],
-): boolean {
+  change: ContractChange = { from: undefined, added: [], addedPaths: [], dropped: [] },
+  { dropFields }: Pick<MigrationOptions, "dropFields"> = {},
+): MigrationReport | undefined {
   const upgrade = database.transaction(() => {
-    const { version, source } = findStore(database, path);
-    if (source !== undefined && !isSameSource(found, source)) return false;
+    const { version, source, schemas } = findStore(database, path);
+    if (source !== undefined && !isSameSource(change.from, source)) return undefined;
     for (const statement of migrationStatements(version, "sqlite")) database.run(statement);
     const tables = storedTables(database);
-    for (const { sql, error } of fieldChecks(added, "sqlite", tables))
+    const counts = change.dropped.map((part) => Number(database.query(countSql(part)).values()[0]?.[0]));
+    const report = reportChange(change, counts, dropFields);
+    for (const { sql, error } of fieldChecks(change.added, "sqlite", tables))
       if (database.query(sql).get() !== null) throw error;
     for (const statement of collectionStatements(contract.collections, "sqlite", tables))
       database.run(statement);
     // The description that the store was opened with last, and its collection.
     database.run(
-      "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, collection TEXT) STRICT",
+      "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, collection TEXT, schemas TEXT NOT NULL) STRICT",
     );
     database.run("DELETE FROM contract");
     const { text, json = null, collection: only = null } = contract.source;
-    database.run("INSERT INTO contract (text, json, collection) VALUES (?, ?, ?)", [text, json, only]);
+    const kept = schemasJson(parseSchemas(schemas), contract.collections);
+    database.run("INSERT INTO contract VALUES (?, ?, ?, ?)", [text, json, only, kept]);
     database.run(`PRAGMA application_id = ${applicationId}`);
     database.run(`PRAGMA user_version = ${newestVersion}`);
-    return true;
+    return report;
   });
   return upgrade.immediate();
 }

@@ -1,14 +1,14 @@
 // A store keeps its contract, takes over one that fits, and refuses others, on every engine.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { onlyCollection, type Plant } from "../../../../src/core/contract/contract.ts";
+import { type ContractSource, onlyCollection, type Plant } from "../../../../src/core/contract/contract.ts";
 import { parsePlantJson } from "../../../../src/core/contract/plant.ts";
 import { storeAt } from "../../../../src/core/store/open-store.ts";
-import { type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
+import { type MigrationReport, type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
 import { shelfFields, shelves } from "../../../support/contracts.ts";
 import { engines } from "../../../support/engines.ts";
 import { settled } from "../../../support/settled.ts";
-import { exported, openedStore } from "../../../support/stored-plants.ts";
+import { exported, openedStore, unexpected } from "../../../support/stored-plants.ts";
 
 const original = shelves(shelfFields);
 
@@ -65,42 +65,113 @@ for (const engine of engines)
       expect(await exported(database)).toBe(`{"id":1,"name":"top","size":3${added}}\n`);
     });
 
-    test("a field that comes back is refused while there are values of it", async () => {
+    /** Gives a store another contract, as `plantstore migrate` does; its report. */
+    async function migrated(database: string, wanted: ContractSource, ...dropFields: string[]) {
+      const reports: MigrationReport[] = [];
+      const options = {
+        contract: wanted,
+        dropFields,
+        onMigrated: (made: MigrationReport) => reports.push(made),
+      };
+      await using _ = await storeAt(database).open("create", unexpected, options);
+      return reports;
+    }
+
+    const { name, size, kind } = shelfFields;
+
+    test("a field with values is dropped only by its name, and comes back with its values", async () => {
       const database = await newStore();
-      const { name, ...others } = shelfFields;
+      const renamed = shelves({ name, kind, sizes: size });
+      const refusal = `the contract no longer has "size" (values in 1 shelve), and adds "sizes"; run "plantstore migrate" with this --contract and --drop-fields size to hide what it drops, which stays in the store`;
+      expect(await settled(openedStore(database, undefined, renamed))).toThrow(refusal);
+      expect(await settled(migrated(database, renamed))).toThrow(refusal);
+      expect(await settled(migrated(database, renamed, "kind"))).toThrow(refusal);
+      expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
+      expect(await migrated(database, renamed, "size", "kind")).toEqual([
+        { isNew: false, added: ['"sizes"'], dropped: ['"size" (values in 1 shelve)'] },
+      ]);
+      expect(await migrated(database, renamed)).toEqual([]);
+      expect(await exported(database)).toBe('{"id":1,"name":"top"}\n');
+      // Also after a further contract without it.
+      await migrated(database, shelves({ name, kind, note: { type: "string" } }));
+      const returned = shelves({ name, kind, size: { ...size, description: "In metres." } });
+      await (await openedStore(database, undefined, returned))[Symbol.asyncDispose]();
+      expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
+    });
+
+    test("a field that comes back with another schema is refused while there are values of it", async () => {
+      const database = await newStore();
       const without = shelves({ name });
-      {
-        await using store = await openedStore(database, undefined, without);
-        expect(
-          await store.create(
-            toEntries(onlyCollection(store.contract), [parsed(store, '{"id":2,"name":"low"}')]),
-          ),
-        ).toEqual(["created"]);
-      }
-      const refused = ({ size = others.size, kind = others.kind }: Record<string, object>) =>
-        settled(openedStore(database, undefined, shelves({ name, size, kind })));
-      const sentence = 'the store or its history has values of "size" from an earlier contract';
-      for (const size of [shelfFields.size, { type: "integer", maximum: 2 }, { type: "string" }])
-        expect(await refused({ size })).toThrow(sentence);
+      await migrated(database, without, "size");
+      for (const other of [{ type: "integer", maximum: 2 }, { type: "string" }])
+        expect(await settled(openedStore(database, undefined, shelves({ name, size: other })))).toThrow(
+          'the store or its history has values of "size" from an earlier contract, which this one might not accept; give the field the schema that it had, or another name',
+        );
       {
         await using store = await openedStore(database);
         expect(store.contract.source).toEqual(without);
       }
-      {
-        // No shelf has a kind.
-        const wanted = shelves({ name, kind: { type: ["object", "null"] } });
-        await using store = await openedStore(database, undefined, wanted);
-        const shelf = parsed(store, '{"id":3,"name":"s","kind":{"a":1}}');
-        expect(await store.create(toEntries(onlyCollection(store.contract), [shelf]))).toEqual(["created"]);
-      }
-      expect((await exported(database)).trimEnd().split("\n").sort()).toEqual([
-        '{"id":1,"name":"top"}',
-        '{"id":2,"name":"low"}',
-        '{"id":3,"name":"s","kind":{"a":1}}',
-      ]);
+      // No shelf has a kind.
+      await using store = await openedStore(
+        database,
+        undefined,
+        shelves({ name, kind: { type: ["object", "null"] } }),
+      );
+      const shelf = parsed(store, '{"id":3,"name":"s","kind":{"a":1}}');
+      expect(await store.create(toEntries(onlyCollection(store.contract), [shelf]))).toEqual(["created"]);
     });
 
-    test("a field that comes back is refused while a deleted plant had it", async () => {
+    test("the message for a required field with a new name has both", async () => {
+      const database = await newStore();
+      const wanted = shelves({ title: name, size, kind }, ["title"]);
+      expect(await settled(openedStore(database, undefined, wanted))).toThrow(
+        '"name" would be gone, and "title" was no field, and would be required without a default that can be stored',
+      );
+    });
+
+    test("a collection with resources is dropped only by its path, and comes back with them", async () => {
+      const database = await newStore();
+      const racks = shelves({ name }, ["name"], "/racks");
+      const both = (shelf: ContractSource) => {
+        const [one, other] = [shelf, racks].map(({ text }) => JSON.parse(text));
+        const get = {
+          parameters: [{ name: "id", in: "path", required: true, schema: {} }],
+          responses: { 200: { description: "ok" } },
+        };
+        const items = { "/shelves/{id}": { get }, "/racks/{id}": { get } };
+        return { text: JSON.stringify({ ...one, paths: { ...one.paths, ...other.paths, ...items } }) };
+      };
+      expect(await migrated(database, both(original))).toEqual([
+        { isNew: false, added: ["/racks"], dropped: [] },
+      ]);
+      expect(await settled(migrated(database, racks))).toThrow(
+        'the contract no longer has /shelves (1 shelve); run "plantstore migrate" with this --contract and --drop-fields /shelves',
+      );
+      expect(await migrated(database, racks, "/shelves")).toEqual([
+        { isNew: false, added: [], dropped: ["/shelves (1 shelve)"] },
+      ]);
+      const narrower = shelves({ name: { ...name, maxLength: 2 }, size, kind });
+      expect(await settled(migrated(database, both(narrower)))).toThrow(
+        'values of "name" from an earlier contract',
+      );
+      const stricter = both(shelves(shelfFields, ["name", "kind"]));
+      expect(await settled(migrated(database, stricter))).toThrow(
+        'of /shelves, "kind" was not required when the collection was dropped',
+      );
+      const texts = both({
+        text: original.text.replaceAll('"id":{"type":"integer"}', '"id":{"type":"string"}'),
+      });
+      expect(await settled(migrated(database, texts))).toThrow(
+        'of /shelves, "id" was validated by another schema when the collection was dropped',
+      );
+      // Racks have no rows, so that they may go.
+      expect(await migrated(database, original)).toEqual([
+        { isNew: false, added: ["/shelves"], dropped: ["/racks (0 racks)"] },
+      ]);
+      expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
+    });
+
+    test("a field that comes back with another schema is refused while a deleted plant had it", async () => {
       const database = await newStore();
       {
         await using store = await openedStore(database);
@@ -120,10 +191,10 @@ for (const engine of engines)
       }
       const without = shelves({ name: shelfFields.name });
       await (await openedStore(database, undefined, without))[Symbol.asyncDispose]();
-      expect(await settled(openedStore(database, undefined, original))).toThrow(
+      const wider = shelves({ ...shelfFields, size: { type: "integer" } });
+      expect(await settled(openedStore(database, undefined, wider))).toThrow(
         'the store or its history has values of "size" from an earlier contract',
       );
-      const { name, kind } = shelfFields;
       await (await openedStore(database, undefined, shelves({ name, kind })))[Symbol.asyncDispose]();
       await (await openedStore(database, undefined, without))[Symbol.asyncDispose]();
       const other = shelves({ name, kind: { type: "boolean" } });
