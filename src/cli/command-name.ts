@@ -2,7 +2,6 @@
 
 import { basename } from "node:path";
 import { redactUrl } from "./config/redact.ts";
-import type { Config } from "./config/resolve.ts";
 import { host } from "./host.ts";
 
 /** Set by bin/plantstore: how it was called. It has no prefix, because it is not a setting. */
@@ -32,11 +31,17 @@ function quoted(text: string): string {
   return /^[\w./~+@%,:=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
+/** The setting as a command has it, and where it came from. */
+interface GivenDatabase {
+  readonly database: string;
+  readonly sources: { readonly database: string };
+}
+
 /**
  * The flag --database of a command that is printed to be run next, if this one was called with it;
  * without a password.
  */
-export function databaseFlag({ database, sources }: Config<"database">): string {
+export function databaseFlag({ database, sources }: GivenDatabase): string {
   if (sources.database !== "flag") return "";
   return ` --database ${quoted(redactUrl(database))}`;
 }

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { storeAt } from "../core/store/open-store.ts";
-import type { MigrationReport } from "../core/store/plant-store.ts";
+import type { MigrationReport } from "../core/store/store-contract.ts";
 import { databaseFlag } from "./command-name.ts";
 import { withSettings } from "./config/command-options.ts";
 import { contractSource } from "./contract-file.ts";

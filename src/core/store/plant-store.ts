@@ -10,6 +10,7 @@ import {
 import type { EditOutcome, RecordedEdit } from "./plant-edit.ts";
 import type { ReadConnection } from "./read-connection.ts";
 import type { TokenStore } from "./sql-tokens.ts";
+import type { MigrationOptions } from "./store-contract.ts";
 
 /**
  * The result of one plant of a batch:
@@ -115,24 +116,6 @@ export interface StoreWait {
    * retries nothing.
    */
   readonly signal?: AbortSignal | undefined;
-}
-
-/** The creation of a store, or a change of its contract: what it adds and drops, for people. */
-export interface MigrationReport {
-  readonly isNew: boolean;
-  readonly added: readonly string[];
-  readonly dropped: readonly string[];
-}
-
-/** How a store is migrated. */
-export interface MigrationOptions {
-  /**
-   * The fields, and paths of collections, that the contract may drop although plants have values of
-   * them.
-   */
-  readonly dropFields?: readonly string[] | undefined;
-  /** Called once the store was created or migrated. */
-  readonly onMigrated?: ((report: MigrationReport) => void) | undefined;
 }
 
 export interface OpenOptions extends StoreWait, MigrationOptions {

@@ -3,7 +3,6 @@
 import type { Collection, Contract, ContractSource, Field, Words } from "../contract/contract.ts";
 import { OperatorError } from "../operator-error.ts";
 import { findRefusedReturn, isUnchanged, parseSchemas } from "./kept-schemas.ts";
-import type { MigrationReport } from "./plant-store.ts";
 
 /** A field of a collection that the store's contract does not have. */
 export interface AddedField {
@@ -30,6 +29,24 @@ export interface ContractChange {
   readonly added: readonly AddedField[];
   readonly addedPaths: readonly string[];
   readonly dropped: readonly DroppedPart[];
+}
+
+/** The creation of a store, or a change of its contract: what it adds and drops, for people. */
+export interface MigrationReport {
+  readonly isNew: boolean;
+  readonly added: readonly string[];
+  readonly dropped: readonly string[];
+}
+
+/** How a store is migrated. */
+export interface MigrationOptions {
+  /**
+   * The fields, and paths of collections, that the contract may drop although plants have values of
+   * them.
+   */
+  readonly dropFields?: readonly string[] | undefined;
+  /** Called once the store was created or migrated. */
+  readonly onMigrated?: ((report: MigrationReport) => void) | undefined;
 }
 
 interface ChosenContract {

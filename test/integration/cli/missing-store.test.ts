@@ -77,10 +77,6 @@ test("migrate with a contract that cannot be read leaves no file behind", async 
 
 test("a command that is printed to be run next has the --database that was given, and no password", async () => {
   using folder = new TemporaryFolder();
-  const config = (database: string, source: string) => ({
-    ...{ database, config: undefined },
-    sources: { database: source, config: "default" },
-  });
   const database = `sqlite:${folder.file("my plants.db")}`;
   expect((await runCommand(["migrate", "--database", database])).stderr).toContain(
     `"plantstore serve --database '${database}'"`,
@@ -88,7 +84,6 @@ test("a command that is printed to be run next has the --database that was given
   const variable = { PLANTSTORE_DATABASE: database };
   const { stderr } = await runCommand(["migrate"], variable);
   expect(stderr).toContain('"plantstore serve" runs');
-  expect(databaseFlag(config("postgres://me:secret@db/plants", "flag"))).toBe(
-    " --database 'postgres://me:***@db/plants'",
-  );
+  const given = { database: "postgres://me:secret@db/plants", sources: { database: "flag" } };
+  expect(databaseFlag(given)).toBe(" --database 'postgres://me:***@db/plants'");
 });

@@ -3,7 +3,7 @@
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import { parseSchemas, schemasJson } from "../kept-schemas.ts";
-import type { MigrationOptions, MigrationReport, OpenOptions } from "../plant-store.ts";
+import type { OpenOptions } from "../plant-store.ts";
 import {
   assertKnownVersion,
   collectionStatements,
@@ -22,6 +22,8 @@ import {
   chooseContract,
   countSql,
   isSameSource,
+  type MigrationOptions,
+  type MigrationReport,
   reportChange,
   type StoredSource,
   sourceOf,

@@ -3,7 +3,6 @@
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import { parseSchemas, schemasJson } from "../kept-schemas.ts";
-import type { MigrationOptions, MigrationReport } from "../plant-store.ts";
 import {
   assertKnownVersion,
   collectionStatements,
@@ -19,6 +18,8 @@ import {
   type ContractChange,
   countSql,
   isSameSource,
+  type MigrationOptions,
+  type MigrationReport,
   reportChange,
   type StoredSource,
   sourceOf,
