@@ -206,6 +206,25 @@ test.each(states)("in the state %s: a create, and close()", async (_, enter, cre
   expect(await closing).toBe("closes");
 });
 
+test("a plant that is alone, as the one before was, is committed at once, and those after it wait for the end of a tick", async () => {
+  const { engine, commit } = start({}, { schedule: setImmediate });
+  const endOfTick = () => new Promise((resolve) => setImmediate(resolve));
+  void create(commit, plant(1));
+  expect(engine.batches).toEqual([]);
+  await endOfTick();
+  await engine.end();
+  for (const id of [2, 3, 4]) void create(commit, plant(id));
+  expect(engine.batches).toEqual([[1], [2]]);
+  await engine.end();
+  await endOfTick();
+  expect(engine.batches).toEqual([[1], [2], [3, 4]]);
+  await engine.end();
+  void create(commit, plant(5));
+  expect(engine.batches).toHaveLength(3);
+  await endOfTick();
+  expect(engine.batches).toEqual([[1], [2], [3, 4], [5]]);
+});
+
 test("plants created in one tick of the event loop are one batch", async () => {
   const { engine, commit } = start({}, { schedule: setImmediate });
   const answers = [1, 2, 3].map((id) => create(commit, plant(id)));
