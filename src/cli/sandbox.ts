@@ -5,7 +5,7 @@ import packageJson from "../../package.json";
 import { Sessions } from "../console/sessions.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import { tokenField } from "../core/contract/access.ts";
-import { type Contract, onlyCollection } from "../core/contract/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { type RunningServer, startServer } from "../core/server.ts";
@@ -34,31 +34,33 @@ type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed" | "sa
  * @param stopRequest resolves with another reason to stop.
  */
 export async function runSandbox(
-  config: SandboxConfig,
+  given: SandboxConfig,
   readyFile: ReadyFile | undefined,
   stopRequest: Promise<string> | undefined,
 ): Promise<void> {
-  const { sandboxToken: token, adminNames = [], trustedProxies = [] } = config;
-  const extension = await loadExtension(config.extend);
+  const { sandboxToken: token, adminNames = [], trustedProxies = [] } = given;
+  const extension = await loadExtension(given.extend);
   const now = performance.now.bind(performance);
-  await using ownProcess = new ServerProcess(config, now);
+  await using ownProcess = new ServerProcess(given, now);
   await ownProcess.startTracing();
   const { events, resources } = ownProcess;
   const sandbox = await Sandbox.open(
     {
-      contract: await contractSource(config),
+      contract: await contractSource(given),
       token,
-      seed: config.sandboxSeed,
-      rules: config.sandboxRules,
+      seed: given.sandboxSeed,
+      rules: given.sandboxRules,
       adminNames,
       trustedProxies,
-      cors: config.cors,
+      cors: given.cors,
     },
     ownProcess.storeEvents.onUnavailable,
   );
   const { store } = sandbox;
   const { contract } = store;
-  const collection = onlyCollection(contract);
+  // The console and the documentation page are those of collections.
+  const config: SandboxConfig =
+    contract.collections.length > 0 ? given : { ...given, console: "off", docs: "off" };
   const own = extension(contract);
   resources.use(store);
   const wallNow = () => sandbox.clock.now();
@@ -83,7 +85,7 @@ export async function runSandbox(
   if (simulated.length > 0) printError(`contract: ${describedLine(simulated)}`);
   const { arrivalSecondsMax } = config;
   const { basePath = "" } = options;
-  const field = tokenField(collection.operations.create.access);
+  const field = tokenField(contract.access);
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
@@ -122,13 +124,13 @@ export async function runSandbox(
   const { url, adminUrl = null } = addresses;
   readyFile?.write({
     url,
-    plantsUrl: url + collection.path,
+    plantsUrl: sandbox.plantsUrls[0] ?? url,
     token,
     adminUrl,
     controlUrl: controlUrl() ?? null,
     pid: process.pid,
   });
-  await printLines(startLines(store.contract, config, addresses, controlUrl()));
+  await printLines(startLines(contract, config, addresses, controlUrl()));
   await ownProcess.waitForStop(stopRequest);
 }
 
@@ -141,8 +143,9 @@ function startLines(
 ): string[] {
   const { output, environment } = host();
   const { columns } = output;
+  const paths = contract.collections.length === 0 ? [""] : contract.collections.map(({ path }) => path);
   const rows = [
-    ["Interface", url + onlyCollection(contract).path],
+    ...paths.map((path) => ["Interface", url + path] as const),
     ["Token", sandboxToken],
     ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
     ["Documentation", documentationUrl ?? "off"],

@@ -135,7 +135,9 @@ async function contractFor({ contract: file }: OptionValues): Promise<Contract> 
   const source = typeof file === "string" ? await readContractFile(file, undefined) : plantStoreSource;
   try {
     // A server of its own may have what this one has not.
-    return await readContract({ ...source, fills: true });
+    const contract = await readContract({ ...source, fills: true });
+    // Nothing can be checked without a collection; this reading says why there is none.
+    return contract.collections.length > 0 ? contract : await readContract(source);
   } catch (error) {
     throw error instanceof OperatorError ? usageError(`--contract: ${error.message}`) : error;
   }

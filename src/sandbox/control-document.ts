@@ -1,65 +1,151 @@
 // The description of control, with the fields of a contract.
 
-import { type Collection, type Contract, type Field, onlyCollection } from "../core/contract/contract.ts";
+import type { Collection, Contract, Field } from "../core/contract/contract.ts";
+import type { Json } from "../core/contract/json/json-values.ts";
 import { withArticle } from "../core/contract/words.ts";
 import text from "./openapi-control.yaml" with { type: "text" };
-import { Examples } from "./response-examples.ts";
+import { examplesOf } from "./response-examples.ts";
 
 interface ControlDocument {
   readonly info: { readonly title: string };
-  readonly paths: Readonly<Record<string, unknown>>;
-  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+  readonly paths: Readonly<Record<string, object>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
-const template = Bun.YAML.parse(text) as ControlDocument;
+/** Its paths have a parameter for the name of the collection. */
+export const template = Bun.YAML.parse(text) as ControlDocument;
+
+const collectionPath = "/sandbox/{collection}";
+
+/** The names of other parts, below /sandbox/. */
+const partNames = Object.keys(template.paths).map((path) => path.split("/")[2]);
+
+/** The name of a collection in the paths of control, in rules and in the log. */
+export function controlName({ name }: Collection): string {
+  return partNames.includes(name) ? `/${name}` : name;
+}
 
 /**
  * The members of a rule's `match` that are no fields, and a name that Ajv takes for unevaluated.
  */
-const ownConditions = ["method", "headers", "body", "id", "share", "__proto__"];
+const ownConditions = ["collection", "method", "headers", "body", "id", "share", "__proto__"];
 
 /** The fields that `match` has; others with these names are matched by `body`. */
-export function matchableFields({ fields }: Collection): readonly Field[] {
-  return fields.filter(({ name }) => !ownConditions.includes(name));
-}
-
-/** Its id has the name that the contract gives it. */
-function storedPlant({ id }: Collection): object {
-  const { properties, ...schema } = template.components.schemas.StoredPlant as { properties: { id: object } };
-  return { ...schema, required: [id.name], properties: { [id.name]: properties.id } };
+export function matchableFields(collections: readonly Collection[]): readonly Field[] {
+  return collections.flatMap(({ fields }) => fields.filter(({ name }) => !ownConditions.includes(name)));
 }
 
 export function controlDocument(contract: Contract): ControlDocument {
-  const collection = onlyCollection(contract);
-  const { id, fields, words } = collection;
-  const propertiesOf = (some: readonly Field[]) =>
-    Object.fromEntries(some.map(({ name, schema }) => [name, schema]));
-  const required = fields.flatMap(({ name, isRequired }) => (isRequired ? [name] : []));
-  const { one } = words;
-  const description = `The fields of ${withArticle(one)}`;
-  const { Outcome } = template.components.schemas;
-  const outcome = Outcome as { readonly properties: object };
-  const example = {
-    description: "The name of an example of a response in openapi.json.",
-    enum: [...new Examples(contract, contract.basePath).byName.keys()],
-  };
+  const { collections } = contract;
+  const { Plant: _, StoredPlant: __, Outcome, Match, ...schemas } = template.components.schemas;
+  const parts = collections.map((collection) =>
+    partOf(collection, collections.length === 1 ? "" : `_${collection.table}`),
+  );
+  const shared = Object.entries(template.paths).filter(([path]) => !path.startsWith(collectionPath));
+  const examples = examplesOf(contract, contract.basePath);
+  const exampleNames = collections.flatMap((collection) => [...examples(collection).byName.keys()]);
   return {
     ...template,
     info: { ...template.info, title: `${contract.service} sandbox control` },
+    paths: Object.assign(Object.fromEntries(shared), ...parts.map(({ paths }) => paths)),
     components: {
       ...template.components,
-      schemas: {
-        ...template.components.schemas,
-        Plant: { type: "object", description: `${description}.`, required, properties: propertiesOf(fields) },
-        StoredPlant: storedPlant(collection),
-        ...(id.type.kind === "integer" ? {} : { PlantId: id.schema }),
-        Outcome: { ...outcome, properties: { ...outcome.properties, example } },
-        MatchedPlant: {
-          type: "object",
-          description: `${description}, each if the rule depends on it.`,
-          properties: propertiesOf(matchableFields(collection)),
+      schemas: Object.assign(
+        {
+          ...schemas,
+          ...(parts.length > 1 && { PlantId: anyOf(collections.map(idSchema)) }),
+          Match: withProperties(Match, { collection: nameSchema(collections.map(controlName)) }),
+          MatchedPlant: matchedPlant(collections),
+          Outcome: withProperties(Outcome, {
+            example: {
+              description: "The name of an example of a response in openapi.json.",
+              ...nameSchema(exampleNames),
+            },
+          }),
         },
-      },
+        ...parts.map((part) => part.schemas),
+      ),
     },
   };
+}
+
+/**
+ * The paths and the schemas of a collection.
+ *
+ * @param suffix of the names of schemas and operations.
+ */
+function partOf(collection: Collection, suffix: string): Pick<ControlDocument, "paths"> & Schemas {
+  const { fields, words, id } = collection;
+  const path = `/sandbox/${encodeURIComponent(controlName(collection))}`;
+  const paths = Object.entries(template.paths).flatMap(
+    ([each, { parameters: _, ...item }]: [string, Item]) =>
+      each.startsWith(collectionPath) ? [[each.replace(collectionPath, path), named(item, suffix)]] : [],
+  );
+  const { properties, ...schema } = template.components.schemas.StoredPlant as { properties: { id: object } };
+  return {
+    paths: Object.fromEntries(paths),
+    schemas: {
+      [`Plant${suffix}`]: {
+        type: "object",
+        description: `The fields of ${withArticle(words.one)}.`,
+        required: fields.flatMap(({ name, isRequired }) => (isRequired ? [name] : [])),
+        properties: Object.fromEntries(fields.map((field) => [field.name, field.schema])),
+      },
+      // Its id has the name that the contract gives it.
+      [`StoredPlant${suffix}`]: named(
+        { ...schema, required: [id.name], properties: { [id.name]: properties.id } },
+        suffix,
+      ),
+      [`PlantId${suffix}`]: idSchema(collection),
+    },
+  };
+}
+
+type Item = object & { readonly parameters?: unknown };
+
+interface Schemas {
+  readonly schemas: Readonly<Record<string, object>>;
+}
+
+function idSchema({ id }: Collection): object {
+  return id.type.kind === "integer" ? (template.components.schemas.PlantId as object) : id.schema;
+}
+
+/** A part of the template whose references and operations have the names of a collection. */
+function named(part: object, suffix: string): object {
+  return JSON.parse(JSON.stringify(part), (key, value: unknown) => {
+    const isName =
+      key === "operationId" || (key === "$ref" && /\/(?:Plant|StoredPlant|PlantId)$/.test(String(value)));
+    return isName ? `${value}${suffix}` : value;
+  });
+}
+
+/** The fields of all collections, of which several may have fields with one name. */
+function matchedPlant(collections: readonly Collection[]): object {
+  const fields = Map.groupBy(matchableFields(collections), ({ name }) => name);
+  const properties = Array.from(fields, ([name, some]) => [name, anyOf(some.map(({ schema }) => schema))]);
+  const [only] = collections;
+  const owner = only === undefined || collections.length > 1 ? "the resources" : withArticle(only.words.one);
+  return {
+    type: "object",
+    description: `The fields of ${owner}, each if the rule depends on it.`,
+    properties: Object.fromEntries(properties),
+  };
+}
+
+/** Accepts what one of the schemas accepts. */
+function anyOf(schemas: readonly object[]): object {
+  const distinct = schemas.filter(
+    (schema, index) => schemas.findIndex((each) => Bun.deepEquals(each, schema)) === index,
+  );
+  return distinct.length === 1 ? (distinct[0] as object) : { anyOf: distinct };
+}
+
+function nameSchema(names: readonly string[]): Json {
+  return names.length === 0 ? { not: {} } : { enum: [...new Set(names)] };
+}
+
+function withProperties(schema: object | undefined, properties: object): object {
+  const own = (schema as { readonly properties: object }).properties;
+  return { ...schema, properties: { ...own, ...properties } };
 }

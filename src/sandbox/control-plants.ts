@@ -1,25 +1,35 @@
 // Control of the plants: reading them back, and adding one.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import { countCodeUnits, onlyCollection } from "../core/contract/contract.ts";
+import { type Collection, countCodeUnits } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import { conflictError, parsePlantJson, plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { toEntries } from "../core/store/plant-store.ts";
 import { readPlants } from "../operations/stored-plants.ts";
-import { respondControlJson, type SandboxPart } from "./control.ts";
+import { type ControlRequest, nothingAt, respondControlJson, type SandboxPart } from "./control.ts";
+import { controlName } from "./control-document.ts";
 import type { MemoryStore } from "./memory-store.ts";
 
 /** UTF-16 code units of plants, from which on a response has no more plants. */
 const codeUnitsMax = 4 * 2 ** 20;
 
 export function plantsPart(store: MemoryStore): SandboxPart {
-  const collection = onlyCollection(store.contract);
+  const { collections } = store.contract;
+
+  function named({ parameters: { collection: name = "" } }: ControlRequest): Collection {
+    const found = collections.find((each) => controlName(each) === name);
+    if (found === undefined) throw nothingAt(`/sandbox/${name}`);
+    return found;
+  }
 
   /** The first plants, and the id of the last of them if there are more. */
-  async function list(after: string | undefined, limit: number): Promise<Response> {
-    const sinceId = after === undefined ? undefined : parseId(after, "after");
+  async function list(
+    collection: Collection,
+    { query: { after, limit } }: Pick<ControlRequest, "query">,
+  ): Promise<Response> {
+    const sinceId = after === undefined ? undefined : parseId(collection, String(after), "after");
     const plants: string[] = [];
     let codeUnits = 0;
     let last: PlantId | undefined;
@@ -29,7 +39,7 @@ export function plantsPart(store: MemoryStore): SandboxPart {
       );
     for await (const some of readPlants(collection, await store.openSql(), { sinceId }))
       for (const plant of some) {
-        if (plants.length === limit || codeUnits >= codeUnitsMax) return respond(last);
+        if (plants.length === Number(limit) || codeUnits >= codeUnitsMax) return respond(last);
         plants.push(plantJson(collection, plant));
         codeUnits += countCodeUnits(collection, plant.values);
         last = plant.id;
@@ -37,8 +47,8 @@ export function plantsPart(store: MemoryStore): SandboxPart {
     return respond();
   }
 
-  function get(text: string): Response {
-    const id = parseId(text);
+  function get(collection: Collection, text: string): Response {
+    const id = parseId(collection, text);
     const plant = store.get(collection, id);
     if (plant === undefined)
       throw new AdminError(404, `There is no ${collection.words.one} with the id ${id}.`);
@@ -46,7 +56,7 @@ export function plantsPart(store: MemoryStore): SandboxPart {
   }
 
   /** Creates a plant as it is, with its id. */
-  async function add(json: unknown): Promise<Response> {
+  async function add(collection: Collection, json: unknown): Promise<Response> {
     const plant = parsePlantJson(collection, toExactJson(json));
     if (plant instanceof ApiError) throw new AdminError(400, plant.message);
     const [outcome] = await store.create(toEntries(collection, [plant]));
@@ -55,8 +65,7 @@ export function plantsPart(store: MemoryStore): SandboxPart {
     return respondControlJson(plantJson(collection, plant), outcome === "created" ? 201 : 200);
   }
 
-  function parseId(text: string, subject = "The id"): PlantId {
-    const { type } = collection.id;
+  function parseId({ id: { type } }: Collection, text: string, subject = "The id"): PlantId {
     const id = type.parse(text);
     if (id !== undefined) return id;
     const expected = type.kind === "integer" ? "a 64-bit integer in decimal digits" : type.expected;
@@ -65,10 +74,10 @@ export function plantsPart(store: MemoryStore): SandboxPart {
 
   return {
     routes: {
-      "GET /sandbox/plants": ({ query: { after, limit } }) => list(after?.toString(), Number(limit)),
-      "POST /sandbox/plants": async ({ body }) => add(await body()),
-      "GET /sandbox/plants/{id}": ({ parameter }) => get(parameter),
+      "GET /sandbox/{collection}": (request) => list(named(request), request),
+      "POST /sandbox/{collection}": async (request) => add(named(request), await request.body()),
+      "GET /sandbox/{collection}/{id}": (request) => get(named(request), request.parameters.id ?? ""),
     },
-    describe: () => ({ plants: store.count(collection) }),
+    describe: () => ({ plants: collections.reduce((sum, each) => sum + store.count(each), 0) }),
   };
 }

@@ -8,16 +8,25 @@ import { type LoggedBody, type LoggedRequest, type RequestLog, storedBytes } fro
 /** Bytes of requests and responses, from which on a response has no more of them. */
 const pageBytesMax = 8 * 2 ** 20;
 
-export function requestsPart(log: RequestLog): SandboxPart {
+/** @param collectionAt returns the name of the collection at a target, such as "/plants/7?a=b". */
+export function requestsPart(
+  log: RequestLog,
+  collectionAt: (method: string, target: string) => string | undefined,
+): SandboxPart {
   async function list(after: number, limit: number, wait: number, signal: AbortSignal): Promise<Response> {
     if (wait > 0) await log.waitFor(after, AbortSignal.any([signal, AbortSignal.timeout(wait * 1_000)]));
     const page = readPage(log, after, limit);
     return respondControl({
-      requests: page.map(describeRequest),
+      requests: page.map(describe),
       next: page.at(-1)?.number ?? after,
       dropped: Math.max(0, (page[0]?.number ?? log.last + 1) - 1 - after),
     });
   }
+
+  const describe = (logged: LoggedRequest) => {
+    const { method, target } = logged.request;
+    return describeRequest(logged, collectionAt(method ?? "", target ?? "") ?? null);
+  };
 
   return {
     routes: {
@@ -44,13 +53,14 @@ function readPage(log: RequestLog, after: number, limit: number): LoggedRequest[
   return page;
 }
 
-function describeRequest(logged: LoggedRequest): RecordedRequest {
+function describeRequest(logged: LoggedRequest, collection: string | null): RecordedRequest {
   const { startedAt, durationMs, request, response, forced } = logged;
   const described = response && describeMessage(response);
   return {
     ...logged,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: Math.round(durationMs * 1_000) / 1_000,
+    collection,
     request: describeMessage(request),
     response: described,
     error: findErrorCode(described),

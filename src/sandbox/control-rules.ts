@@ -32,7 +32,7 @@ export function rulesPart(rules: Rules, atStart: RuleList): SandboxPart {
         rules.replace(await body<RuleList>());
         return list();
       },
-      "DELETE /sandbox/rules/{id}": ({ parameter: id }) => {
+      "DELETE /sandbox/rules/{id}": ({ parameters: { id = "" } }) => {
         if (!rules.delete(id)) throw new AdminError(404, `There is no rule ${JSON.stringify(id)}.`);
         return respondDone();
       },

@@ -67,7 +67,7 @@ export function tokensPart({
   return {
     routes: {
       "POST /sandbox/tokens": async ({ body }) => issue(await body()),
-      "DELETE /sandbox/tokens/{name}": ({ parameter }) => revoke(parameter),
+      "DELETE /sandbox/tokens/{name}": ({ parameters: { name = "" } }) => revoke(name),
       "PUT /sandbox/clock": async ({ body }) => setClock(await body()),
     },
     async reset() {

@@ -10,12 +10,13 @@ import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
+import { template } from "./control-document.ts";
 import { describedJson, type ParseDescribed } from "./described-json.ts";
 import { type DescribedParameter, parseQuery } from "./described-query.ts";
 
-interface ControlRequest {
-  /** The parameter in the path, decoded; "" without one. */
-  readonly parameter: string;
+export interface ControlRequest {
+  /** The parameters in the path, decoded. */
+  readonly parameters: Readonly<Record<string, string>>;
   /** Integers, with the defaults of openapi-control.yaml. */
   readonly query: Readonly<Record<string, bigint | string | undefined>>;
   /** Aborted when the client disconnects. */
@@ -27,7 +28,7 @@ interface ControlRequest {
 /** Throws an AdminError for a request that it rejects. */
 type ControlHandler = (request: ControlRequest) => Response | Promise<Response>;
 
-/** The handlers by their operations in openapi-control.yaml, such as `GET /sandbox/plants/{id}`. */
+/** The handlers by their operations in openapi-control.yaml, such as `GET /sandbox/{collection}/{id}`. */
 export type ControlRoutes = Readonly<Record<string, ControlHandler>>;
 
 export interface SandboxPart {
@@ -72,11 +73,7 @@ export class Control implements AdminRoutes {
   readonly #app = new Hono<Env>();
   readonly #bodies = new RequestBodies(bodyLimits);
 
-  constructor(
-    document: { readonly paths: object },
-    routes: ControlRoutes,
-    { names, cors, authenticate }: ControlAccess,
-  ) {
+  constructor(document: object, routes: ControlRoutes, { names, cors, authenticate }: ControlAccess) {
     this.routes = { "GET /sandbox/openapi.json": () => respondControl(document), ...routes };
     this.#app
       .onError(respondError)
@@ -97,10 +94,9 @@ export class Control implements AdminRoutes {
         await next();
       });
     const parse = describedJson(document);
-    for (const base of basePaths) this.#addRoutes(base, document.paths as DescribedPaths, parse);
+    for (const base of basePaths) this.#addRoutes(base, parse);
     this.#app.all("*", ({ req }) => {
-      const message = `There is nothing at ${req.path}; GET /sandbox/openapi.json lists what there is.`;
-      throw new AdminError(404, message);
+      throw nothingAt(req.path);
     });
   }
 
@@ -108,32 +104,42 @@ export class Control implements AdminRoutes {
     return this.#app.fetch(request, { peer });
   }
 
-  #addRoutes(base: string, paths: DescribedPaths, parse: ParseDescribed): void {
+  #addRoutes(base: string, parse: ParseDescribed): void {
+    const paths = template.paths as DescribedPaths;
     const operations = Object.entries(this.routes).map(([operation, handle]) => {
       const [method = "", path = ""] = operation.split(" ");
-      const pattern = path.replace("/sandbox", base).replace(/\{\w+\}/, ":parameter");
+      const pattern = path.replace("/sandbox", base).replaceAll(/\{(\w+)\}/g, ":$1");
       const { parameters = [], requestBody } = paths[path]?.[method.toLowerCase()] ?? {};
       const inQuery = parameters.filter((parameter) => parameter.in === "query");
       const schema = requestBody?.content["application/json"].schema.$ref;
       return { method, pattern, inQuery, schema, handle };
     });
-    for (const { method, pattern, inQuery, schema, handle } of operations)
-      this.#app.on(method, pattern, (c) =>
-        handle({
-          parameter: c.req.param("parameter") ?? "",
-          query: parseQuery(c.req, inQuery),
-          signal: c.req.raw.signal,
-          body: async () => parse(await this.#bodies.json(c.req.raw, c.env.peer), schema),
-        }),
-      );
-    for (const [pattern, offered] of Map.groupBy(operations, (operation) => operation.pattern))
+    // The paths of collections match those of other parts, and come after them.
+    const byPattern = [...Map.groupBy(operations, ({ pattern }) => pattern)].toSorted(
+      ([one], [other]) => Number(one.includes(":collection")) - Number(other.includes(":collection")),
+    );
+    for (const [pattern, offered] of byPattern) {
+      for (const { method, inQuery, schema, handle } of offered)
+        this.#app.on(method, pattern, (c) =>
+          handle({
+            parameters: c.req.param(),
+            query: parseQuery(c.req, inQuery),
+            signal: c.req.raw.signal,
+            body: async () => parse(await this.#bodies.json(c.req.raw, c.env.peer), schema),
+          }),
+        );
       this.#app.all(pattern, ({ req }) => {
         const methods = offered.map(({ method }) => method).join(", ");
         throw new AdminError(405, `${req.method} is not offered at ${req.path}; it has ${methods}.`, {
           Allow: methods,
         });
       });
+    }
   }
+}
+
+export function nothingAt(path: string): AdminError {
+  return new AdminError(404, `There is nothing at ${path}; GET /sandbox/openapi.json lists what there is.`);
 }
 
 /** Whether a request is from the page of another origin that may use control. */

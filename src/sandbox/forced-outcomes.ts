@@ -6,10 +6,8 @@ import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { parseExactJson } from "../core/contract/json/exact-json.ts";
 import { isObject, type Json } from "../core/contract/json/json-values.ts";
 import { decodeUtf8 } from "../core/contract/json/utf8.ts";
-import { createOperation } from "../core/http/create-plant.ts";
 import { type Handler, pathOf, type RequestContext } from "../core/http/handler.ts";
-import type { Operation } from "../core/http/operation.ts";
-import { type Route, routerOf } from "../core/http/router.ts";
+import type { Route } from "../core/http/router.ts";
 import { SandboxOperation } from "./described-operations/sandbox-operation.ts";
 import { ForcedResponses, type ForcedResponsesOptions, type RoutedContext } from "./forced-responses.ts";
 import { drawDelayMs, type ForcedOutcome } from "./outcome.ts";
@@ -18,38 +16,29 @@ import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestGate } from "./request-gate.ts";
 import type { Rules } from "./rules.ts";
 
-export interface ForcedOutcomesOptions extends Omit<ForcedResponsesOptions, "findRoute"> {
+export interface ForcedOutcomesOptions extends ForcedResponsesOptions {
   readonly next: Handler;
   readonly rules: Rules;
   /** Its signal ends the delays of requests, whose plants are then not stored. */
   readonly gate: Pick<RequestGate, "signal">;
-  /** The operations besides the create. */
-  readonly operations: readonly Operation[];
   /** How long the rules wait for a body. */
   readonly arrivalMsMax: number;
 }
 
 export class ForcedOutcomes {
   readonly #options: ForcedOutcomesOptions;
-  readonly #findRoute: (method: string, path: string) => Route;
   readonly #responses: ForcedResponses;
 
   constructor(options: ForcedOutcomesOptions) {
-    const { contract, operations, basePath } = options;
     this.#options = options;
-    this.#findRoute = routerOf(
-      [...contract.collections.map(createOperation), ...operations],
-      basePath,
-      contract,
-    );
-    this.#responses = new ForcedResponses({ ...options, findRoute: this.#findRoute });
+    this.#responses = new ForcedResponses(options);
   }
 
   /** Responds with the outcome that the request asks for, or that a rule has for it. */
   handle(request: Request, context: RequestContext, received: ReceivedRequest): Promise<Response> {
-    const { rules, next } = this.#options;
+    const { rules, next, routes } = this.#options;
     if (rules.size === 0 && !request.headers.has("prefer")) return next(request, context);
-    const route = this.#findRoute(request.method, pathOf(request.url));
+    const route = routes.find(request.method, pathOf(request.url));
     const isOffered = route.operation !== undefined || route.error.code !== "notFound";
     return isOffered ? this.#force(request, { ...context, route }, received) : next(request, context);
   }
@@ -80,18 +69,21 @@ export class ForcedOutcomes {
 
   async #choose(
     { method, headers }: Request,
-    { operation, segments }: Route,
+    route: Route,
     received: ReceivedRequest,
   ): Promise<ForcedOutcome | undefined> {
-    const { shape } = this.#options.contract.errors;
-    const examples = operation instanceof SandboxOperation ? undefined : this.#responses.examples;
+    const { contract, routes } = this.#options;
+    const { shape } = contract.errors;
+    const collection = routes.collectionOf(route);
+    const hasOwn = route.operation instanceof SandboxOperation;
+    const examples = hasOwn ? undefined : this.#responses.examplesOf(collection);
     const preferred = parsePreferredOutcome(headers.get("prefer") ?? "", examples, shape);
     if (preferred !== undefined) return preferred;
     const { rules, arrivalMsMax } = this.#options;
     const members = bodyMethods.includes(method) ? membersOf(await received.body(arrivalMsMax)) : undefined;
-    const { name, type } = this.#options.collection.id;
-    const id = type.parse(String(members?.[name] ?? segments.id ?? ""));
-    return rules.match({ method, headers, members, id });
+    const { name = "", type } = (collection ?? contract.collections[0])?.id ?? {};
+    const id = type?.parse(String(members?.[name] ?? route.segments.id ?? ""));
+    return rules.match({ collection, method, headers, members, id });
   }
 
   async #respond(request: Request, context: RoutedContext, outcome: Outcome): Promise<Response> {

@@ -17,15 +17,15 @@ import type { Route } from "../core/http/router.ts";
 import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
 import { errorsBeforeRate } from "../docs-page/failure-responses.ts";
-import { type Example, Examples, errorCodes } from "./response-examples.ts";
+import type { RequestRoutes } from "./request-routes.ts";
+import { type Example, type Examples, errorCodes, examplesOf } from "./response-examples.ts";
 
 /** The context of a request whose route is known. */
 export type RoutedContext = RequestContext & { readonly route: Route };
 
 export interface ForcedResponsesOptions {
   readonly contract: Contract;
-  readonly collection: Collection;
-  readonly findRoute: (method: string, path: string) => Route;
+  readonly routes: RequestRoutes;
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
   /** The rate limit of the server; undefined if it has none. */
@@ -46,15 +46,15 @@ const sampleRate: RateLimits = { createsPerSecond: 10, burst: 10 };
 const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefined };
 
 export class ForcedResponses {
-  readonly #findRoute: (method: string, path: string) => Route;
+  readonly #routes: RequestRoutes;
   readonly #basePath: string;
   readonly #rateLimit: RateLimits | undefined;
   readonly #shared: ExchangeDependencies;
-  #examples: Examples | undefined;
+  #examplesOf: ReturnType<typeof examplesOf> | undefined;
 
-  constructor({ contract, findRoute, basePath, rateLimit, now, emit }: ForcedResponsesOptions) {
+  constructor({ contract, routes, basePath, rateLimit, now, emit }: ForcedResponsesOptions) {
     this.#basePath = basePath;
-    this.#findRoute = findRoute;
+    this.#routes = routes;
     this.#rateLimit = rateLimit;
     this.#shared = {
       contract,
@@ -66,10 +66,10 @@ export class ForcedResponses {
     };
   }
 
-  /** Made when the first request needs it. */
-  get examples(): Examples {
-    this.#examples ??= new Examples(this.#shared.contract, this.#basePath);
-    return this.#examples;
+  /** The examples of a collection, made when the first request needs them. */
+  examplesOf(collection: Collection | undefined): Examples {
+    this.#examplesOf ??= examplesOf(this.#shared.contract, this.#basePath);
+    return this.#examplesOf(collection);
   }
 
   /** Makes the error, example or other response of an outcome. */
@@ -78,8 +78,13 @@ export class ForcedResponses {
     context: RoutedContext,
     { error, example: exampleName, response }: Outcome,
   ): Promise<Response> {
-    if (response !== undefined) return toResponse(this.#shared.contract.errors.shape, response);
-    const example = this.examples.byName.get(exampleName ?? "");
+    const { contract } = this.#shared;
+    if (response !== undefined) return toResponse(contract.errors.shape, response);
+    const own = this.#routes.collectionOf(context.route);
+    // A rule for all collections may name the example of another one.
+    const example = [own, ...contract.collections]
+      .map((collection) => this.examplesOf(collection).byName.get(exampleName ?? ""))
+      .find((each) => each !== undefined);
     const code = errorCodes.get(error ?? 0) ?? example?.error;
     const forced =
       code === undefined
@@ -99,16 +104,16 @@ export class ForcedResponses {
   }
 
   /** Makes an error with its example's message; without an example a 42900 names the rate. */
-  #forcedError(code: ErrorCode, example: Example | undefined, { path }: Route): ApiError {
+  #forcedError(code: ErrorCode, example: Example | undefined, route: Route): ApiError {
     const rateError = this.#rateOf(code)?.error;
     if (rateError !== undefined && example === undefined) return rateError;
     const names = pathOfPart(this.#shared.contract.errors.shape, "message") ?? ["message"];
-    const value: unknown = (example ?? this.examples.of(code))?.value;
+    const value: unknown = (example ?? this.examplesOf(this.#routes.collectionOf(route)).of(code))?.value;
     const message = names.reduce<unknown>((part, name) => (part as Json | undefined)?.[name], value);
     return new ApiError(
       code,
       String(message ?? `${errorRegistry[code].meaning}.`),
-      rateError?.details ?? this.#detailsOf(code, path),
+      rateError?.details ?? this.#detailsOf(code, route.path),
     );
   }
 
@@ -118,7 +123,7 @@ export class ForcedResponses {
     if (code === "missingToken") return missingTokenError(access).details;
     if (code === "invalidToken") return invalidTokenError(unknownToken, access).details;
     if (code !== "methodNotAllowed") return undefined;
-    const route = this.#findRoute("", path);
+    const route = this.#routes.find("", path);
     return route.operation === undefined ? route.error.details : undefined;
   }
 

@@ -1,9 +1,9 @@
 // The examples of responses that a sandbox sends, each with its error.
 
 import type { ErrorCode as ErrorNumber } from "../../packages/sandbox/src/control-types.ts";
-import { type Contract, onlyCollection } from "../core/contract/contract.ts";
+import type { Collection, Contract } from "../core/contract/contract.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { jsonMedia, referencedResponse } from "../docs-page/description.ts";
+import { type Description, jsonMedia, referencedResponse } from "../docs-page/description.ts";
 import { codeOfExample } from "../docs-page/failure-examples.ts";
 import { servedDocument } from "../docs-page/served-document.ts";
 
@@ -19,24 +19,48 @@ export const errorCodes: ReadonlyMap<number, ErrorCode> = new Map(
   Object.entries(errorRegistry).map(([code, { error }]) => [error, code as ErrorCode]),
 );
 
-/** The named examples of the responses to a create. */
-export class Examples {
-  readonly byName: ReadonlyMap<string, Example>;
+/**
+ * The named examples of the responses to the create of each collection; those of the first one
+ * without a collection.
+ *
+ * @param basePath the server's, which messages of errors have.
+ */
+export function examplesOf(contract: Contract, basePath: string): (collection?: Collection) => Examples {
+  const document = servedDocument(contract, [], basePath);
+  const made = new Map<Collection, Examples>();
+  const [first] = contract.collections;
+  return (collection = first) => {
+    const known = collection && made.get(collection);
+    if (known !== undefined) return known;
+    const own = new Map(namedExamples(document, collection));
+    // The server adds the examples of its errors to one create.
+    const added = namedExamples(document, first).filter(([name, { error }]) => error && !own.has(name));
+    const examples = new Examples(new Map([...own, ...added]));
+    if (collection !== undefined) made.set(collection, examples);
+    return examples;
+  };
+}
 
-  /** @param basePath the server's, which messages of errors have. */
-  constructor(contract: Contract, basePath: string) {
-    const document = servedDocument(contract, [], basePath);
-    const responses = document.paths[onlyCollection(contract).describedPath]?.post?.responses ?? {};
-    const named = Object.entries(responses).flatMap(([status, described]) => {
-      const { content = {} } = referencedResponse(document.components, described);
-      return Object.entries(jsonMedia(content)?.[1].examples ?? {}).flatMap(([name, { value }]) => {
+function namedExamples(document: Description, collection: Collection | undefined): [string, Example][] {
+  const responses = document.paths[collection?.describedPath ?? ""]?.post?.responses ?? {};
+  return Object.entries(responses).flatMap(([status, described]) => {
+    const { content = {} } = referencedResponse(document.components, described);
+    return Object.entries(jsonMedia(content)?.[1].examples ?? {}).flatMap(
+      ([name, { value }]): [string, Example][] => {
         if (typeof value !== "object" || value === null) return [];
         const ofStatus = Number(status) >= 400 ? codeOfExample(name) : undefined;
         const error = ("error" in value ? errorCodes.get(Number(value.error)) : undefined) ?? ofStatus;
-        return [[name, { name, status: Number(status), error, value: { ...value } }] as const];
-      });
-    });
-    this.byName = new Map(named);
+        return [[name, { name, status: Number(status), error, value: { ...value } }]];
+      },
+    );
+  });
+}
+
+export class Examples {
+  readonly byName: ReadonlyMap<string, Example>;
+
+  constructor(byName: ReadonlyMap<string, Example>) {
+    this.byName = byName;
   }
 
   /** The five-digit code of an error, given that code or a status, whose first example counts. */

@@ -8,16 +8,18 @@ import type {
   TextCondition,
 } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import type { Collection } from "../core/contract/contract.ts";
+import type { Collection, Contract } from "../core/contract/contract.ts";
 import { isObject } from "../core/contract/json/json-values.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { matchableFields } from "./control-document.ts";
+import { controlName, matchableFields } from "./control-document.ts";
 import type { ForcedOutcome } from "./outcome.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 type Rule = RuleSource & { readonly id: string; applied: number; matched: number };
 
 interface RuleSubject {
+  /** Undefined where the request is for no collection. */
+  readonly collection?: Collection | undefined;
   readonly method: string;
   readonly headers: Pick<Headers, "get">;
   /** Undefined where the body is not a JSON object. */
@@ -30,15 +32,15 @@ const rulesMax = 100;
 const defaultSeed = 1;
 
 export class Rules {
+  readonly #collections: readonly Collection[];
   readonly #fieldNames: readonly string[];
-  readonly #idType: Collection["id"]["type"];
   #rules: readonly Rule[] = [];
   #random = new SeededRandom(defaultSeed);
   #lastId = 0;
 
-  constructor(collection: Collection) {
-    this.#idType = collection.id.type;
-    this.#fieldNames = matchableFields(collection).map(({ name }) => name);
+  constructor({ collections }: Contract) {
+    this.#collections = collections;
+    this.#fieldNames = matchableFields(collections).map(({ name }) => name);
   }
 
   get size(): number {
@@ -92,9 +94,11 @@ export class Rules {
     return { ...source, id: `r${++this.#lastId}`, applied: 0, matched: 0 };
   }
 
-  #matches(match: Match, { method, headers, members, id }: RuleSubject): boolean {
+  #matches(match: Match, { collection, method, headers, members, id }: RuleSubject): boolean {
+    const name = collection && controlName(collection);
+    if (match.collection !== undefined && match.collection !== name) return false;
     if (match.method !== undefined && match.method !== method) return false;
-    if (match.id !== undefined && !this.#isId(String(match.id), id)) return false;
+    if (match.id !== undefined && !this.#isId(String(match.id), id, collection)) return false;
     const fields = Object.entries(match.headers ?? {});
     if (!fields.every(([name, wanted]) => meets(headers.get(name) ?? undefined, wanted))) return false;
     if (!this.#matchesMembers(match, members)) return false;
@@ -103,8 +107,8 @@ export class Rules {
   }
 
   /** Compares ids as they are stored: a UUID may be written in capitals. */
-  #isId(text: string, id: PlantId | undefined): boolean {
-    return id !== undefined && String(this.#idType.parse(text) ?? text) === String(id);
+  #isId(text: string, id: PlantId | undefined, collection = this.#collections[0]): boolean {
+    return id !== undefined && String(collection?.id.type.parse(text) ?? text) === String(id);
   }
 
   #matchesMembers(match: Match, members: RuleSubject["members"]): boolean {

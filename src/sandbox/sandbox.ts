@@ -5,15 +5,16 @@ import { TrustedProxies } from "../admin-pages/client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 import { anonymous } from "../core/auth/caller.ts";
 import { creatorName } from "../core/auth/creators.ts";
-import { type ContractSource, onlyCollection, openOperations } from "../core/contract/contract.ts";
+import { type ContractSource, openOperations } from "../core/contract/contract.ts";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";
 import type { CorsOrigins } from "../core/http/cors.ts";
 import type { Handler } from "../core/http/handler.ts";
+import type { Operation } from "../core/http/operation.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
 import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
-import { controlDocument } from "./control-document.ts";
+import { controlDocument, controlName } from "./control-document.ts";
 import { plantsPart } from "./control-plants.ts";
 import { requestsPart } from "./control-requests.ts";
 import { loadRules, rulesPart } from "./control-rules.ts";
@@ -22,6 +23,7 @@ import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts
 import { MemoryStore } from "./memory-store.ts";
 import { RequestGate } from "./request-gate.ts";
 import { RequestLog } from "./request-log.ts";
+import { RequestRoutes } from "./request-routes.ts";
 import { Rules } from "./rules.ts";
 import { SandboxListener, type SandboxListenerOptions } from "./sandbox-listener.ts";
 import { loadSeeds } from "./seeds.ts";
@@ -30,7 +32,10 @@ export interface SandboxOptions {
   /** Undefined for the Plant Store's. */
   readonly contract: ContractSource | undefined;
   readonly token: string;
-  /** A file of plants, or "examples" for those of the contract; undefined for none. */
+  /**
+   * A file of plants, a folder with a file for each collection, or "examples" for those of the
+   * contract; undefined for none.
+   */
   readonly seed: string | undefined;
   /** A file of rules; undefined for none. */
   readonly rules: string | undefined;
@@ -65,6 +70,8 @@ export class Sandbox {
   readonly #gate = new RequestGate();
   /** Undefined before the public port is open. */
   #listener: SandboxListener | undefined;
+  /** Undefined before the handler is made. */
+  #routes: RequestRoutes | undefined;
   #url = "";
 
   private constructor(
@@ -74,7 +81,7 @@ export class Sandbox {
     { rules, notes }: { readonly rules: RuleList; readonly notes: readonly string[] },
   ) {
     this.#options = options;
-    this.#rules = new Rules(onlyCollection(store.contract));
+    this.#rules = new Rules(store.contract);
     this.#rulesAtStart = rules;
     this.notes = notes;
     this.store = store;
@@ -103,13 +110,22 @@ export class Sandbox {
    */
   wrapHandler(
     next: Handler,
-    options: Omit<ForcedOutcomesOptions, "contract" | "collection" | "next" | "rules" | "gate">,
+    {
+      operations,
+      ...options
+    }: Omit<ForcedOutcomesOptions, "contract" | "routes" | "next" | "rules" | "gate"> & {
+      /** Those besides the creates. */
+      readonly operations: readonly Operation[];
+    },
   ): Handler {
     const gate = this.#gate;
+    const { contract } = this.store;
+    const routes = new RequestRoutes(contract, operations, options.basePath);
+    this.#routes = routes;
     const outcomes = new ForcedOutcomes({
       ...options,
-      contract: this.store.contract,
-      collection: onlyCollection(this.store.contract),
+      contract,
+      routes,
       next,
       rules: this.#rules,
       gate,
@@ -135,7 +151,7 @@ export class Sandbox {
     const parts: SandboxPart[] = [
       plantsPart(store),
       tokensPart({ store, clock, token, reloadTokens }),
-      requestsPart(this.#log),
+      requestsPart(this.#log, (method, target) => this.#collectionAt(method, target)),
       rulesPart(this.#rules, this.#rulesAtStart),
     ];
     const reset = async () => {
@@ -151,7 +167,15 @@ export class Sandbox {
     const describe = () =>
       respondControl(
         Object.assign(
-          { url: this.#url, plantsUrl: this.#url + onlyCollection(store.contract).path },
+          {
+            url: this.#url,
+            plantsUrl: this.plantsUrls[0] ?? this.#url,
+            collections: store.contract.collections.map((collection, index) => ({
+              name: controlName(collection),
+              url: this.plantsUrls[index],
+              plants: store.count(collection),
+            })),
+          },
           ...parts.map((part) => part.describe?.()),
         ),
       );
@@ -173,6 +197,18 @@ export class Sandbox {
     this.#listener = listener;
     this.#url = listener.origin + basePath;
     return listener;
+  }
+
+  /** Where plants are created, by collection. */
+  get plantsUrls(): readonly string[] {
+    return this.store.contract.collections.map(({ path }) => this.#url + path);
+  }
+
+  #collectionAt(method: string, target: string): string | undefined {
+    const path = URL.parse(target)?.pathname ?? target.replace(/[?#].*$/s, "");
+    const route = this.#routes?.find(method, path);
+    const collection = route && this.#routes?.collectionOf(route);
+    return collection && controlName(collection);
   }
 
   /** The base URL; empty until the public port is open. */

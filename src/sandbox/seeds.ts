@@ -1,7 +1,9 @@
-// The seeds of a sandbox: plants that it starts with and that a reset brings back, from a file of
-// CSV or JSON, or from the examples of the contract.
+// The seeds of a sandbox: plants that it starts with and that a reset brings back, from files of CSV
+// or JSON, or from the examples of the contract.
 
-import { onlyCollection, type Plant } from "../core/contract/contract.ts";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Collection, Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { conflictError } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -15,27 +17,61 @@ import { exampleSeeds } from "./example-seeds.ts";
 /** Larger records are rejected; a plant of the interface is smaller by default. */
 const recordBytesMax = 64 * 2 ** 20;
 
+type SeededStore = Pick<PlantStore, "create" | "contract">;
+
 /**
- * Creates the plants of the contract's examples for `examples`, of standard input for `-`, or of a
- * file. Resolves with a sentence for each example that is no plant. Rejects with an OperatorError
- * that names the first invalid line of a file.
+ * Creates the plants of the contract's examples for `examples`, of standard input for `-`, of a file,
+ * or of a folder with a file for each collection. Resolves with a sentence for each example that is no
+ * plant. Rejects with an OperatorError that names the first invalid line of a file.
  */
-export async function loadSeeds(
-  seeds: string,
-  store: Pick<PlantStore, "create" | "contract">,
-): Promise<readonly string[]> {
-  if (seeds !== "examples") {
-    await loadFile(seeds, store);
-    return [];
+export async function loadSeeds(seeds: string, store: SeededStore): Promise<readonly string[]> {
+  const { contract } = store;
+  const { collections } = contract;
+  if (seeds === "examples") {
+    const notes: string[] = [];
+    for (const collection of collections) {
+      const examples = exampleSeeds(contract, collection);
+      await store.create(toEntries(collection, examples.plants));
+      notes.push(...examples.notes);
+    }
+    return notes;
   }
-  const collection = onlyCollection(store.contract);
-  const { plants, notes } = exampleSeeds(store.contract, collection);
-  await store.create(toEntries(collection, plants));
-  return notes;
+  for (const [collection, file] of seedFiles(seeds, collections)) await loadFile(collection, file, store);
+  return [];
 }
 
-async function loadFile(file: string, store: Pick<PlantStore, "create" | "contract">): Promise<void> {
-  const collection = onlyCollection(store.contract);
+/** The files of seeds, each with its collection. Throws an OperatorError if it is not clear. */
+function seedFiles(
+  path: string,
+  collections: readonly Collection[],
+): (readonly [collection: Collection, file: string])[] {
+  const names = collections.map((collection) => encodeURIComponent(collection.name));
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    const [only, ...others] = collections;
+    if (only !== undefined && others.length === 0) return [[only, path]];
+    throw new OperatorError(
+      only === undefined
+        ? `--seed ${path}: the contract has no collection`
+        : `--seed ${path}: the contract has several collections; name a folder with a file for each, such as ${names[0]}.ndjson`,
+      2,
+    );
+  }
+  const visible = readdirSync(path).filter((file) => !file.startsWith("."));
+  return visible.toSorted().map((file) => {
+    const index = names.findIndex(
+      (name) => file === name || new RegExp(`^${RegExp.escape(name)}\\.[a-z]+(?:\\.gz)?$`).test(file),
+    );
+    const collection = collections[index];
+    if (collection === undefined)
+      throw new OperatorError(
+        `--seed ${path}: ${file} does not have the name of a collection, such as ${names[0]}.ndjson`,
+        2,
+      );
+    return [collection, join(path, file)];
+  });
+}
+
+async function loadFile(collection: Collection, file: string, store: SeededStore): Promise<void> {
   using source = openSource(file, new AbortController().signal);
   const { format, chunks } = await openContent(source.chunks, { name: file, named: formatOfName(file) });
   for await (const records of readRecords(collection, format, chunks, { recordBytesMax })) {

@@ -9,12 +9,21 @@ export type AnyId = bigint | number | string;
 export interface Sandbox {
   /** The base URL of the interface. */
   readonly url: string;
-  /** Where plants are created. */
+  /** Where plants are created, those of the first collection; `url` without one. */
   readonly plantsUrl: string;
   /** The fixed token. */
   readonly token: string;
-  /** The number of plants. */
+  /** The number of plants, of all collections. */
   readonly plants: number;
+  /** In the order of the contract. */
+  readonly collections: readonly {
+    /** Its name in the paths of control, in rules and in the log. */
+    readonly name: string;
+    /** Where its plants are created. */
+    readonly url: string;
+    /** The number of its plants. */
+    readonly plants: number;
+  }[];
   readonly clock: Clock;
   /** The log of requests. */
   readonly requests: {
@@ -37,6 +46,8 @@ export interface RecordedRequest {
   readonly startedAt: string;
   /** From then to the last byte of the response. */
   readonly durationMs: number;
+  /** The collection to which, or to a resource of which, the request was sent. */
+  readonly collection: string | null;
   readonly request: RecordedMessage & {
     /** Null, as are target and version, for bytes that are not HTTP. */
     readonly method: string | null;
@@ -114,6 +125,8 @@ export interface StoredRule<Resource = StoredPlant> extends Rule<Resource> {
 export type Match<Resource = StoredPlant> = Conditions & Partial<Omit<Resource, keyof Conditions>>;
 
 export interface Conditions {
+  /** The collection that the request is for. */
+  readonly collection?: string;
   readonly method?: string;
   /** Header fields, by their names. */
   readonly headers?: Readonly<Record<string, string | TextCondition>>;

@@ -18,6 +18,7 @@ export type {
   StoredRule,
   TextCondition,
 } from "./control-types.ts";
-export type { ForcedRule, RequestsOptions, Sandbox } from "./running-sandbox.ts";
+export type { RequestsOptions, Sandbox } from "./running-sandbox.ts";
+export type { ForcedRule, SandboxCollection } from "./sandbox-collection.ts";
 export { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./sandbox-errors.ts";
 export { type SandboxOptions, startSandbox } from "./start.ts";

@@ -5,6 +5,7 @@ import { Control } from "./control-client.ts";
 import type {
   AnyId,
   Clock,
+  Sandbox as ControlState,
   NewToken,
   RecordedRequest,
   Rule,
@@ -12,9 +13,9 @@ import type {
   StoredPlant,
   StoredRule,
 } from "./control-types.ts";
-import { exactId } from "./exact-id.ts";
 import type { SandboxProcess } from "./process.ts";
-import { SandboxControlError, SandboxEndedError, SandboxError, SandboxStartError } from "./sandbox-errors.ts";
+import { addRule, type ForcedRule, SandboxCollection, withExactMatch } from "./sandbox-collection.ts";
+import { SandboxEndedError, SandboxError, SandboxStartError } from "./sandbox-errors.ts";
 
 /** The maximum in one response. */
 const requestsPerPage = 1_000;
@@ -29,13 +30,6 @@ export interface Addresses {
   readonly token: string;
   /** "off" without an admin listener. */
   readonly controlUrl: string;
-}
-
-/** A rule that `force` added. */
-export interface ForcedRule extends AsyncDisposable {
-  readonly id: string;
-  /** Removes the rule; without effect if it is not in effect anymore. `await using` calls it. */
-  remove(): Promise<void>;
 }
 
 export interface RequestsOptions {
@@ -55,7 +49,7 @@ export interface RequestsOptions {
 export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisposable {
   /** The base URL of the service, such as "http://127.0.0.1:43817". */
   readonly url: string;
-  /** The URL of the operation: a POST to it creates a plant. */
+  /** A POST to this URL creates a plant, or a resource of the first collection of another contract. */
   readonly plantsUrl: string;
   /** The bearer token that the service accepts. */
   readonly token: string;
@@ -65,6 +59,8 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
   readonly pid: number;
   readonly #process: SandboxProcess;
   readonly #control: Control;
+  /** Undefined before the first call that needs it. */
+  #firstName: string | undefined;
   #closed: Promise<void> | undefined;
 
   /** @internal Use startSandbox. */
@@ -90,22 +86,21 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
   }
 
   /**
-   * All plants, or resources of another contract, ordered by id. An `id` that is an integer is a
-   * bigint.
+   * A collection of the contract by its name, which is the last segment of its path, or all of it
+   * where another one has the same.
+   *
+   * @typeParam Other a resource of the collection.
+   */
+  collection<Other extends object>(name: string): SandboxCollection<Other> {
+    return new SandboxCollection<Other>(name, this.#control);
+  }
+
+  /**
+   * All plants, or resources of the first collection of another contract, ordered by id. An `id` that
+   * is an integer is a bigint.
    */
   async plants(): Promise<Resource[]> {
-    const plants: Resource[] = [];
-    let after: AnyId | null = null;
-    do {
-      const query = after === null ? "" : `?after=${encodeURIComponent(String(after))}`;
-      const page: { plants: Resource[]; next: AnyId | null } = await this.#control.call(
-        "GET",
-        `/plants${query}`,
-      );
-      plants.push(...page.plants.map(withExactId));
-      after = page.next;
-    } while (after !== null);
-    return plants;
+    return (await this.#first()).plants();
   }
 
   /**
@@ -113,21 +108,15 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
    * safe integer.
    */
   async plant(id: AnyId): Promise<Resource | undefined> {
-    const path = `/plants/${encodeURIComponent(String(withExactId({ id }).id))}`;
-    try {
-      return withExactId(await this.#control.call<Resource>("GET", path));
-    } catch (error) {
-      if (error instanceof SandboxControlError && error.status === 404) return undefined;
-      throw error;
-    }
+    return (await this.#first()).plant(id);
   }
 
   /**
-   * Stores a plant, or a resource of another contract, with its id, as a create would, but without a
-   * request. Returns it with the defaults of the contract.
+   * Stores a plant, or a resource of the first collection of another contract, with its id, as a create
+   * would, but without a request. Returns it with the defaults of the contract.
    */
   async add(plant: Sent<Resource>): Promise<Resource> {
-    return withExactId(await this.#control.call<Resource>("POST", "/plants", withExactId(plant)));
+    return (await this.#first()).add(plant);
   }
 
   /** The requests and their responses, in the order of their numbers. */
@@ -148,10 +137,8 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
   }
 
   /** Adds a rule before the others: what happens to which requests. */
-  async force(rule: Rule<Resource>): Promise<ForcedRule> {
-    const { id } = await this.#control.call<StoredRule>("POST", "/rules", withExactMatch(rule));
-    const remove = () => this.#removeRule(id);
-    return { id, remove, [Symbol.asyncDispose]: remove };
+  force(rule: Rule<Resource>): Promise<ForcedRule> {
+    return addRule(this.#control, rule);
   }
 
   /** The rules in their order, also those that have ended. */
@@ -191,13 +178,13 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
     return this.close();
   }
 
-  async #removeRule(id: string): Promise<void> {
-    try {
-      await this.#control.call("DELETE", `/rules/${encodeURIComponent(id)}`);
-    } catch (error) {
-      // It has ended, or a reset removed it.
-      if (!(error instanceof SandboxControlError && error.status === 404)) throw error;
+  async #first(): Promise<SandboxCollection<Resource>> {
+    if (this.#firstName === undefined) {
+      const { collections } = await this.#control.call<ControlState>("GET", "");
+      this.#firstName = collections[0]?.name;
+      if (this.#firstName === undefined) throw new SandboxError("The contract has no collection.");
     }
+    return this.collection(this.#firstName);
   }
 
   async #networkError(cause: Error): Promise<SandboxError> {
@@ -209,19 +196,6 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
       return new SandboxError(`No response from ${this.adminUrl}: ${cause.message}`, { cause });
     return new SandboxEndedError(`The sandbox has ended (${end}). ${lastLine(output)}`.trim(), { cause });
   }
-}
-
-/**
- * An object whose `id` is a bigint, if it is a number. Throws a TypeError for one that is not a safe
- * integer.
- * @internal
- */
-export function withExactId<T extends object>(object: T): T {
-  return "id" in object && typeof object.id === "number" ? { ...object, id: exactId(object.id) } : object;
-}
-
-function withExactMatch<T extends { readonly match?: object }>(rule: T): T {
-  return rule.match === undefined ? rule : { ...rule, match: withExactId(rule.match) };
 }
 
 /**

@@ -10,12 +10,16 @@ import { fileURLToPath } from "node:url";
 import { stringifyExact } from "../../client/src/exact-json.ts";
 import type { Sent, StoredPlant } from "./control-types.ts";
 import { SandboxProcess } from "./process.ts";
-import { type Addresses, lastLine, Sandbox, withExactId } from "./running-sandbox.ts";
+import { type Addresses, lastLine, Sandbox } from "./running-sandbox.ts";
+import { withExactId } from "./sandbox-collection.ts";
 import { SandboxStartError } from "./sandbox-errors.ts";
 
 /** @typeParam Resource a resource of the contract. */
 export interface SandboxOptions<Resource = StoredPlant> {
-  /** The resources at the start and after each reset, or the path of a CSV or JSON file. */
+  /**
+   * The resources at the start and after each reset, or the path of a CSV or JSON file. Where the
+   * contract has several collections, it is the path of a folder with a file for each.
+   */
   readonly seed?: readonly Sent<Resource>[] | string;
   /** Flags of `plantstore sandbox`, such as `["--port", "8080"]`; without it on free ports. */
   readonly flags?: readonly string[];

@@ -81,6 +81,7 @@ function notFound(path: string, basePath: string, { collections }: Contract): Ap
   const [first, ...others] = collections.map(
     ({ path: own, words }) => `POST ${basePath}${own} creates ${withArticle(words.one)}`,
   );
+  const own = first === undefined ? "" : `; ${first}`;
   const more = others.length === 0 ? "" : `, and ${others.length} other paths are described`;
-  return new ApiError("notFound", `There is nothing at ${shortened(path)}; ${first}${more}.`);
+  return new ApiError("notFound", `There is nothing at ${shortened(path)}${own}${more}.`);
 }

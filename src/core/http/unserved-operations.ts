@@ -29,8 +29,10 @@ export function pathShape(path: string): string {
 }
 
 export function notServed({ collections }: Contract, method: string, path: string): ApiError {
+  const served = collections.map(({ path }) => path).join(", ");
+  const advice = served === "" ? "" : `; use the operations of ${served}`;
   return new ApiError(
     "notImplemented",
-    `${method} ${path} is described in the contract, but this server does not implement it; use the operations of ${collections.map(({ path }) => path).join(", ")}.`,
+    `${method} ${path} is described in the contract, but this server does not implement it${advice}.`,
   );
 }

@@ -3,11 +3,11 @@
 import { expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { parsePrefer, parsePreferredOutcome } from "../../../src/sandbox/prefer.ts";
-import { Examples, errorCodes } from "../../../src/sandbox/response-examples.ts";
+import { errorCodes, examplesOf } from "../../../src/sandbox/response-examples.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { processorMs } from "../../support/processes.ts";
 
-const examples = new Examples(plantStore, "");
+const examples = examplesOf(plantStore, "")();
 const preferred = (field: string) => parsePreferredOutcome(field, examples, plantStore.errors.shape);
 
 test.each([
