@@ -400,7 +400,7 @@ const commandSettings = {
   sandboxSeed: {
     flag: "--seed <file>",
     description:
-      "plants that the sandbox starts with, and that a reset brings back: a file of CSV or JSON, or examples for those of the contract",
+      "plants that the sandbox starts with, and that a reset brings back: a file of CSV or JSON, a folder with such a file for each of several collections, or examples for those of the contract",
     parse: parseText,
   },
   sandboxRules: {
