@@ -156,6 +156,22 @@ describe("of three collections", () => {
   });
 });
 
+test("a collection has a path of control whatever its name", async () => {
+  const text = await Bun.file(contractFile("estate.yaml")).text();
+  const renamed = text.replaceAll("/couriers", "/rules").replaceAll("/special-events", "/depots/parcels");
+  writeFileSync(folder.file("renamed.yaml"), renamed);
+  await using sandbox = await startSandbox({ flags: ["--contract", folder.file("renamed.yaml")] });
+  const names = async () => {
+    const { json } = await send(`${sandbox.adminUrl}/sandbox`);
+    return (json as { collections: { name: string; plants: number }[] }).collections;
+  };
+  expect((await names()).map(({ name }) => name)).toEqual(["parcels", "/rules", "depots/parcels"]);
+  await sandbox.collection<Courier>("/rules").add({ courierId, name: "Grace" });
+  await sandbox.collection("depots/parcels").add({ eventId: 4, eventName: "a", location: "b" });
+  expect((await names()).map(({ plants }) => plants)).toEqual([0, 1, 1]);
+  expect(await sandbox.rules()).toEqual([]);
+});
+
 describe("seeds", () => {
   const sandboxArgs = ["sandbox", "--port", "0", "--admin-port", "0"];
   const failing = async (contract: string, seed: string) =>
