@@ -53,8 +53,13 @@ export function controlDocument(contract: Contract): ControlDocument {
       schemas: Object.assign(
         {
           ...schemas,
-          ...(parts.length > 1 && { PlantId: anyOf(collections.map(idSchema)) }),
-          Match: withProperties(Match, { collection: nameSchema(collections.map(controlName)) }),
+          Match: withProperties(Match, {
+            collection: nameSchema(collections.map(controlName)),
+            id: {
+              description: "The id of the plant, in the body or in the path.",
+              ...anyOf(collections.map((collection) => valueSchema(idSchema(collection)))),
+            },
+          }),
           MatchedPlant: matchedPlant(collections),
           Outcome: withProperties(Outcome, {
             example: {
@@ -123,7 +128,10 @@ function named(part: object, suffix: string): object {
 /** The fields of all collections, of which several may have fields with one name. */
 function matchedPlant(collections: readonly Collection[]): object {
   const fields = Map.groupBy(matchableFields(collections), ({ name }) => name);
-  const properties = Array.from(fields, ([name, some]) => [name, anyOf(some.map(({ schema }) => schema))]);
+  const properties = Array.from(fields, ([name, some]) => [
+    name,
+    anyOf(some.map(({ schema }) => valueSchema(schema))),
+  ]);
   const [only] = collections;
   const owner = only === undefined || collections.length > 1 ? "the resources" : withArticle(only.words.one);
   return {
@@ -133,12 +141,18 @@ function matchedPlant(collections: readonly Collection[]): object {
   };
 }
 
+/** The keywords of a schema that need no other one, and no dialect of patterns. */
+function valueSchema(schema: object): object {
+  const kept = ["description", "type", "format", "enum", "const"];
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => kept.includes(name)));
+}
+
 /** Accepts what one of the schemas accepts. */
 function anyOf(schemas: readonly object[]): object {
   const distinct = schemas.filter(
     (schema, index) => schemas.findIndex((each) => Bun.deepEquals(each, schema)) === index,
   );
-  return distinct.length === 1 ? (distinct[0] as object) : { anyOf: distinct };
+  return distinct.length > 1 ? { anyOf: distinct } : (distinct[0] ?? {});
 }
 
 function nameSchema(names: readonly string[]): Json {

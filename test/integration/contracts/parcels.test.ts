@@ -190,7 +190,7 @@ test("are served by a sandbox, with outcomes by their fields and examples", asyn
   expect((await create(full)).status).toBe(503);
   expect((await create(full.replace('"Größe":"ß"', '"Größe":"x"'))).status).toBe(400);
   // Not by sandbox.control, whose Ajv takes __proto__ for undescribed.
-  const stored = await fetch(`${sandbox.controlUrl}/plants/9007199254740993`);
+  const stored = await fetch(`${sandbox.controlUrl}/parcels/9007199254740993`);
   expect(await stored.text()).toBe(full);
 });
 

@@ -172,6 +172,39 @@ test("a collection has a path of control whatever its name", async () => {
   expect(await sandbox.rules()).toEqual([]);
 });
 
+test("rules are read where a field refers to its own schema, and an id has a pattern of another dialect", async () => {
+  const schema = {
+    type: "object",
+    required: ["code"],
+    properties: {
+      code: { type: "string", pattern: "^[a-z\\_\\-]+$" },
+      parent: { $ref: "#/components/schemas/Part" },
+      title: { type: "string" },
+    },
+  };
+  const content = { "application/json": { schema: { $ref: "#/components/schemas/Part" } } };
+  const document = {
+    openapi: "3.1.0",
+    info: { title: "Parts", version: "1" },
+    components: { schemas: { Part: schema } },
+    paths: {
+      "/parts": {
+        post: { requestBody: { content }, responses: { 201: { description: "Created.", content } } },
+      },
+      "/parts/{code}": { get: { responses: { 200: { description: "A part.", content } } } },
+    },
+  };
+  writeFileSync(folder.file("parts.json"), JSON.stringify(document));
+  await using sandbox = await startSandbox<{ readonly code: string; readonly title?: string }>({
+    flags: ["--contract", folder.file("parts.json")],
+  });
+  await sandbox.add({ code: "a_b" });
+  await sandbox.force({ match: { id: "a_b" }, outcome: { error: 50300 } });
+  expect((await send(`${sandbox.plantsUrl}/a_b`)).status).toBe(503);
+  const wrong = sandbox.force({ match: { title: 5 as never }, outcome: { error: 50300 } });
+  expect(await wrong.catch(({ message }) => message)).toBe("match.title must be string.");
+});
+
 describe("seeds", () => {
   const sandboxArgs = ["sandbox", "--port", "0", "--admin-port", "0"];
   const failing = async (contract: string, seed: string) =>

@@ -59,6 +59,7 @@ export async function findCollections(
     const isOther = path.startsWith("x-") || path.includes("{") || path !== (wanted ?? path);
     if (isOther) continue;
     let place = item;
+    root.restartCount();
     try {
       place = item.at("post");
       if (place.value === undefined) continue;

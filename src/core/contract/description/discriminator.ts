@@ -29,17 +29,34 @@ export function mappedSchemas(place: Place): Map<string, Place> {
 function heirsOf(place: Place, schemas: Place): [name: string, heir: Place][] {
   const found = new Map<string, Place>();
   const follow = (pointer: string) => {
-    for (const [name, heir] of schemas.members) {
-      const extendsIt = heir
-        .own("allOf")
-        .items.some(
-          ({ value }) => isReference(value) && pointerTo("", ...referencedMembers(value.$ref)) === pointer,
-        );
-      if (!extendsIt || found.has(name)) continue;
+    for (const name of extensionsIn(schemas).get(pointer) ?? []) {
+      if (found.has(name)) continue;
+      const heir = schemas.own(name);
       found.set(name, heir);
       follow(heir.pointer);
     }
   };
   if (isObject(schemas.value)) follow(place.pointer);
   return [...found];
+}
+
+/** The names of schemas by the pointers of those that they extend. */
+type Extensions = ReadonlyMap<string, readonly string[]>;
+
+/** By the schemas of a description: finding them for each schema would take quadratic time. */
+const extensions = new WeakMap<object, Extensions>();
+
+function extensionsIn(schemas: Place): Extensions {
+  const key = schemas.value as object;
+  const known = extensions.get(key);
+  if (known !== undefined) return known;
+  const found = new Map<string, string[]>();
+  for (const [name, schema] of schemas.members)
+    for (const { value } of schema.own("allOf").items) {
+      if (!isReference(value)) continue;
+      const pointer = pointerTo("", ...referencedMembers(value.$ref));
+      found.set(pointer, [...(found.get(pointer) ?? []), name]);
+    }
+  extensions.set(key, found);
+  return found;
 }

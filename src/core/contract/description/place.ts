@@ -32,14 +32,16 @@ interface Shared {
   readonly isVersion30: boolean;
   readonly origins: ContractSource["origins"];
   readonly notes: Set<string>;
-  /** The parts of schemas that were counted. */
+  /** The parts of schemas that were counted for a collection, and for all before it. */
   parts: number;
+  partsBefore: number;
   /** Values that were derived from places, by pointer. */
   readonly derived: Map<string, Json>;
 }
 
 /** Replacing references makes a tree of a graph: a small file can expand to any size. */
 const partsMax = 20_000;
+const allPartsMax = 200_000;
 
 export class Place {
   readonly pointer: string;
@@ -55,7 +57,7 @@ export class Place {
 
   static root(document: Json, origins?: ContractSource["origins"]): Place {
     const isVersion30 = String(document.openapi).startsWith("3.0");
-    const state = { notes: new Set<string>(), parts: 0, derived: new Map() };
+    const state = { notes: new Set<string>(), parts: 0, partsBefore: 0, derived: new Map() };
     return new Place({ document, isVersion30, origins, ...state }, document, "");
   }
 
@@ -123,8 +125,15 @@ export class Place {
   /** Counts parts of a schema whose references are replaced. Throws a ContractError for too many. */
   countParts(parts = 1): void {
     this.#shared.parts += parts;
-    if (this.#shared.parts > partsMax)
+    const max = Math.min(partsMax, allPartsMax - this.#shared.partsBefore);
+    if (this.#shared.parts > max)
       throw this.error(`its schemas have more than ${partsMax} parts with their references`);
+  }
+
+  /** Counts from zero again, for the next collection: the limit is that of one. */
+  restartCount(): void {
+    this.#shared.partsBefore += this.#shared.parts;
+    this.#shared.parts = 0;
   }
 
   /** A value that follows from the place alone, and is derived once. */

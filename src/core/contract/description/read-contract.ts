@@ -43,7 +43,8 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   const checks = new Checks();
   const { found, faults } = await findCollections(root, source.collection, checks);
   const read: ReadCollection[] = [];
-  for (const described of found)
+  for (const described of found) {
+    root.restartCount();
     try {
       const one = await readCollection(root, described, { checks, faults, fills: source.fills === true });
       const taken = read.find(({ collection }) => collection.table === one.collection.table);
@@ -56,6 +57,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
       if (!(error instanceof ContractError)) throw error;
       faults.set(described.operation.place.pointer, error);
     }
+  }
   // A server that makes up values responds to every operation, also without a collection.
   if (read.length === 0 && (!source.fills || source.collection !== undefined))
     throw faults.values().next().value ?? noCollection(root, source.collection);

@@ -490,6 +490,28 @@ test.each<[what: string, make: () => string]>([
   expect(await refused).toStartWith("2: the contract cannot be served: ");
 });
 
+test("the limit of a schema's parts is one for each collection, and there is one for all", async () => {
+  const collection = (name: string, schemas: number) => {
+    const kinds = Array.from({ length: schemas }, () => ({ $ref: "#/components/schemas/S0" }));
+    const kind = { type: "object", properties: { ...kinds } };
+    const schema = { type: "object", required: ["id"], properties: { id: { type: "integer" }, kind } };
+    const post = { requestBody: json(schema), responses: { 204: { description: "ok" } } };
+    return { [`/${name}`]: { post }, [`/${name}/{id}`]: {} };
+  };
+  const served = async (...paths: object[]) => {
+    const components = { schemas: doubling(11) };
+    const text = JSON.stringify({ ...description({}), components, paths: Object.assign({}, ...paths) });
+    const { collections, notes } = await readContract({ text });
+    const ofLimit = notes.filter((note) => note.includes("more than 20000 parts with their references"));
+    return [collections.length, ofLimit.length];
+  };
+  expect(await served(collection("a", 2), collection("b", 2), collection("c", 2))).toEqual([3, 0]);
+  expect(await served(collection("a", 2), collection("b", 20))).toEqual([1, 1]);
+  const [count = 0] = await served(...Array.from({ length: 40 }, (_, index) => collection(`a${index}`, 2)));
+  expect(count).toBeGreaterThan(5);
+  expect(count).toBeLessThan(40);
+});
+
 /** Schemas each of which has the next one twice. */
 function doubling(levels: number): Json {
   return Object.fromEntries(
