@@ -139,15 +139,8 @@ test("a part that is elsewhere and is not needed costs that part only", async ()
 test("a file that is neither JSON nor YAML is named with its line", async () => {
   using description = shipments();
   writeFileSync(description.folder.file("api/schemas/shipment.json"), '{\n  "type": \n');
-  const database = `sqlite:${description.folder.file("cycle.db")}`;
-  const { exitCode, stderr } = await runCommand([
-    "serve",
-    "--database",
-    database,
-    "--contract",
-    description.file,
-  ]);
-  expect(exitCode).toBe(1);
+  const { exitCode, stderr } = await runCommand(["sandbox", "--contract", description.file]);
+  expect(exitCode).toBe(2);
   expect(stderr).toMatch(
     /schemas\/shipment\.json cannot be read: it is neither JSON nor YAML: .* at line \d+/,
   );
@@ -166,8 +159,15 @@ test("files that refer to each other without end are a sentence", async () => {
   writeFileSync(description.folder.file("api/one.yaml"), "$ref: two.yaml\n");
   writeFileSync(description.folder.file("api/two.yaml"), "$ref: one.yaml\n");
   await description.refer("one.yaml");
-  const { exitCode, stderr } = await runCommand(["sandbox", "--contract", description.file]);
-  expect(exitCode).toBe(2);
+  const database = `sqlite:${description.folder.file("cycle.db")}`;
+  const { exitCode, stderr } = await runCommand([
+    "serve",
+    "--database",
+    database,
+    "--contract",
+    description.file,
+  ]);
+  expect(exitCode).toBe(1);
   expect(stderr).toMatch(/the reference \S+ is a cycle/);
 });
 
