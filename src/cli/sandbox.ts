@@ -58,9 +58,8 @@ export async function runSandbox(
   );
   const { store } = sandbox;
   const { contract } = store;
-  // The console and the documentation page are those of collections.
-  const config: SandboxConfig =
-    contract.collections.length > 0 ? given : { ...given, console: "off", docs: "off" };
+  // The console is that of collections.
+  const config: SandboxConfig = contract.collections.length > 0 ? given : { ...given, console: "off" };
   const own = extension(contract);
   resources.use(store);
   const wallNow = () => sandbox.clock.now();

@@ -32,10 +32,7 @@ export function examplesOf(contract: Contract, basePath: string): (collection?: 
   return (collection = first) => {
     const known = collection && made.get(collection);
     if (known !== undefined) return known;
-    const own = new Map(namedExamples(document, collection));
-    // The server adds the examples of its errors to one create.
-    const added = namedExamples(document, first).filter(([name, { error }]) => error && !own.has(name));
-    const examples = new Examples(new Map([...own, ...added]));
+    const examples = new Examples(new Map(namedExamples(document, collection)));
     if (collection !== undefined) made.set(collection, examples);
     return examples;
   };

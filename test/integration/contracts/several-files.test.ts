@@ -167,7 +167,7 @@ test("files that refer to each other without end are a sentence", async () => {
     "--contract",
     description.file,
   ]);
-  expect(exitCode).toBe(1);
+  expect(exitCode).toBe(2);
   expect(stderr).toMatch(/the reference \S+ is a cycle/);
 });
 

@@ -258,6 +258,8 @@ describe("without a collection", () => {
       servers: [{ url: sandbox.url }],
       paths: { "/hits": {} },
     });
+    const page = await fetch(`${sandbox.url}/`);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("GET /hits")]);
     const state = (await sandbox.control("GET")).json;
     expect(state).toMatchObject({ plantsUrl: sandbox.url, plants: 0n, collections: [] });
     expect((await sandbox.control("GET", "/plants")).json).toEqual({
