@@ -275,7 +275,7 @@ describe("without a collection", () => {
     const contract = ["--contract", contractFile("search.yaml")];
     const reason = "the contract cannot be served: the POST of /notes has no body of application/json";
     const serving = await run(["serve", "--database", `sqlite:${folder.file("none.db")}`, ...contract]);
-    expect([serving.exitCode, serving.stderr]).toEqual([1, expect.stringContaining(reason)]);
+    expect([serving.exitCode, serving.stderr]).toEqual([2, expect.stringContaining(reason)]);
     const checking = await run(["conformance", "--url", "http://127.0.0.1:1", ...contract]);
     expect([checking.exitCode, checking.stderr]).toEqual([2, expect.stringContaining(reason)]);
   });
