@@ -7,19 +7,19 @@ import { AdminError, BadRequestError, respond, respondError } from "../admin-pag
 import type { TrustedProxies } from "../admin-pages/client-address.ts";
 import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
-import { onlyCollection } from "../core/contract/contract.ts";
+import { idMaker, randomProcess } from "../core/http/new-ids.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { Imports } from "./import-calls.ts";
 import { type PageContract, pageContract } from "./page-contract.ts";
-import { pickStrings } from "./parameters.ts";
+import { parseCollection, pickStrings } from "./parameters.ts";
 import { exportPlants, getPlant, listPlants } from "./plant-calls.ts";
 import { PlantChanges } from "./plant-changes.ts";
 import { PlantCount } from "./plant-count.ts";
 import type { Reader } from "./reader.ts";
 import type { RecentRequests } from "./recent-requests.ts";
-import type { RecentSamples } from "./recent-samples.ts";
+import type { CollectionSamples, RecentSamples } from "./recent-samples.ts";
 import type { Sessions } from "./sessions.ts";
 import { TokenCalls } from "./token-calls.ts";
 
@@ -41,7 +41,7 @@ export interface ConsoleOptions {
 
 /** Parts of the console that run from the start of the server. */
 export interface ConsoleState {
-  readonly samples: RecentSamples;
+  readonly samples: CollectionSamples;
   readonly requests: RecentRequests;
   readonly sessions: Sessions;
   readonly reader: Reader;
@@ -72,15 +72,11 @@ export function consoleApp(
   state: ConsoleState,
   resources: AsyncDisposableStack,
 ): Hono<Env> {
-  const { store, events, now, bodyBytesMax } = options;
-  const { samples, requests, sessions, reader: connection } = state;
-  const countCreated = (created: number, unchanged: number) =>
-    samples.countImported(created, unchanged, now());
-  const reader = () => connection.open();
-  const context: ConsoleContext = { store, reader, emit: events.emit, countCreated, now, bodyBytesMax };
-  const count = new PlantCount(context);
-  const changes = new PlantChanges(context);
-  const imports = new Imports(context, changes);
+  const { store } = options;
+  const { contract } = store;
+  const { samples, requests, sessions } = state;
+  const callsOf = collectionCalls(options, state);
+  const imports = new Imports();
   state.imports = imports;
   resources.defer(() => imports.stop());
   const tokens = new TokenCalls(store.tokens, options.wallNow);
@@ -91,33 +87,45 @@ export function consoleApp(
   /** Responds with the result of a call as JSON, `{}` without one. A Response is sent as it is. */
   const read = (path: string, call: (parameters: URLSearchParams) => unknown) =>
     api.get(path, async (c) => toResponse(await call(parametersOf(c))));
-  const write = (path: string, call: (body: Body, client: string) => unknown) =>
+  const write = (path: string, call: (body: Body, client: string, parameters: URLSearchParams) => unknown) =>
     api.post(path, async (c) =>
-      toResponse(await call(await bodies.json(c.req.raw, c.env.peer), clientOf(c))),
+      toResponse(await call(await bodies.json(c.req.raw, c.env.peer), clientOf(c), parametersOf(c))),
     );
-  addSessions(api, sessions, pageContract(store.contract, onlyCollection(store.contract)), clientOf);
+  addSessions(api, sessions, pageContract(contract), clientOf);
   api.use(async (c, next) => {
     if (!sessions.isAuthenticated(c.req.raw)) throw new AdminError(401, "Log in first.");
     if (c.req.method !== "GET" && c.req.method !== "POST")
       throw new AdminError(405, "The method is not allowed here; use GET or POST.");
     await next();
   });
-  read("/history", (parameters) => readSamples(samples, parameters, options));
-  read("/plants", (parameters) => listPlants(context, parameters));
-  read("/plant", (parameters) => getPlant(context, parameters));
-  read("/count", () => count.read());
-  read("/edits", (parameters) => changes.history(parameters));
-  read("/export", (parameters) => exportPlants(context, parameters));
+  read("/history", (parameters) =>
+    readSamples(samples.of(parseCollection(contract, parameters)), parameters, options),
+  );
+  read("/plants", (parameters) => listPlants(callsOf(parameters).context, parameters));
+  read("/plant", (parameters) => getPlant(callsOf(parameters).context, parameters));
+  read("/count", (parameters) => callsOf(parameters).count.read());
+  read("/edits", (parameters) => callsOf(parameters).changes.history(parameters));
+  read("/export", (parameters) => exportPlants(callsOf(parameters).context, parameters));
   read("/requests", (parameters) => requests.list(parameters));
   read("/tokens", () => tokens.list());
-  write("/plants", (body, client) => changes.create(pickStrings(body, "body"), client));
-  write("/edits", (body, client) => changes.edit(pickStrings(body, "plants", "change", "value"), client));
-  write("/edits/undo", (body, client) => changes.undo(pickStrings(body, "run", "id"), client));
+  write("/plants", (body, client, parameters) =>
+    callsOf(parameters).changes.create(pickStrings(body, "body"), client),
+  );
+  write("/edits", (body, client, parameters) =>
+    callsOf(parameters).changes.edit(pickStrings(body, "plants", "change", "value"), client),
+  );
+  write("/edits/undo", (body, client, parameters) =>
+    callsOf(parameters).changes.undo(pickStrings(body, "run", "id"), client),
+  );
   write("/tokens", (body) => tokens.issue(pickStrings(body, "name", "expires")));
   write("/tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires")));
   write("/tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name")));
   // Its body is a file.
-  api.post("/import", async (c) => respondJson(await imports.run(parametersOf(c), c.req.raw, clientOf(c))));
+  api.post("/import", async (c) => {
+    const parameters = parametersOf(c);
+    const { context } = callsOf(parameters);
+    return respondJson(await imports.run(context, parameters, c.req.raw, clientOf(c)));
+  });
   api.all("*", () => {
     throw new AdminError(404, "There is no such call.");
   });
@@ -146,6 +154,36 @@ export function consoleApp(
       // Relative, as a proxy may add a prefix.
       .all("*", () => respond(null, 302, { Location: "console/" }))
   );
+}
+
+/** Returns the function that finds the parts of the collection that a request is about. */
+function collectionCalls(
+  { store, events: { emit }, now, wallNow, bodyBytesMax }: ConsoleOptions,
+  { samples, reader }: ConsoleState,
+) {
+  const { contract } = store;
+  const process = randomProcess();
+  const all = new Map(
+    contract.collections.map((collection) => {
+      const context: ConsoleContext = {
+        store,
+        collection,
+        newId: idMaker(collection.id.format ?? "int64", wallNow, process),
+        reader: () => reader.open(),
+        emit,
+        countCreated: (created, unchanged) => samples.of(collection).countImported(created, unchanged, now()),
+        now,
+        bodyBytesMax,
+      };
+      return [collection, { context, count: new PlantCount(context), changes: new PlantChanges(context) }];
+    }),
+  );
+  return (parameters: URLSearchParams) => {
+    const collection = parseCollection(contract, parameters);
+    const calls = collection && all.get(collection);
+    if (calls === undefined) throw new AdminError(404, "The contract has no collection.");
+    return calls;
+  };
 }
 
 /** The calls that need no session. */

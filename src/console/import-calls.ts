@@ -2,7 +2,6 @@
 // which is read at the pace of the store, and the response is the report.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import { onlyCollection } from "../core/contract/contract.ts";
 import { capitalized } from "../core/contract/words.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { Outcome } from "../core/store/plant-store.ts";
@@ -17,7 +16,7 @@ import { parts } from "../operations/parts.ts";
 import { RejectionReport } from "../operations/rejections.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { parseChoice } from "./parameters.ts";
-import type { PlantChanges } from "./plant-changes.ts";
+import { PlantChanges } from "./plant-changes.ts";
 import { listedLength, toTexts } from "./shown-plant.ts";
 
 /** Whether stored plants that differ are rejected, replaced, or counted without any write. */
@@ -30,18 +29,11 @@ const reportBytesMax = 8 * 2 ** 20;
 
 /** One at a time: two at once would only wait for each other's commits. */
 export class Imports {
-  readonly #context: ConsoleContext;
-  readonly #changes: PlantChanges;
   #stopping = new AbortController();
   #running: Promise<unknown> | undefined;
 
-  constructor(context: ConsoleContext, changes: PlantChanges) {
-    this.#context = context;
-    this.#changes = changes;
-  }
-
   /** Imports the body of a request, and resolves with the report when all of it is committed. */
-  async run(parameters: URLSearchParams, { body, signal }: Request, client: string) {
+  async run(context: ConsoleContext, parameters: URLSearchParams, { body, signal }: Request, client: string) {
     const settings = {
       format: parseChoice(parameters, "format", formatNames),
       update: parseChoice(parameters, "update", updates),
@@ -50,7 +42,7 @@ export class Imports {
       throw new AdminError(409, "Another import is running; wait until it has ended.");
     const abort = AbortSignal.any([signal, this.#stopping.signal]);
     const file = body ?? new Blob().stream();
-    const running = importFile(this.#context, this.#changes, settings, file, abort, client);
+    const running = importFile(context, settings, file, abort, client);
     this.#running = running;
     try {
       return await running;
@@ -69,14 +61,13 @@ export class Imports {
 
 async function importFile(
   context: ConsoleContext,
-  changes: PlantChanges,
   { update, format }: { readonly update: (typeof updates)[number]; readonly format: FormatName },
   file: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   client: string,
 ) {
-  const { bodyBytesMax, emit, reader } = context;
-  const collection = onlyCollection(context.store.contract);
+  const { bodyBytesMax, collection, emit, reader } = context;
+  const changes = new PlantChanges(context);
   const counts = newCounts();
   let rejections = new RejectionReport(collection, format);
   const report: Buffer[] = [];
@@ -155,9 +146,9 @@ function importErrorMessage(error: unknown): string {
 }
 
 /** A store that creates the plants of an import in batches, between those of clients. */
-function smallBatches({ store, countCreated }: ConsoleContext): ImportStore {
+function smallBatches({ store, collection, countCreated }: ConsoleContext): ImportStore {
   return {
-    collection: onlyCollection(store.contract),
+    collection,
     async create(entries) {
       const outcomes: Outcome[] = [];
       for (const batch of parts(entries, batchPlantsMax)) {

@@ -6,7 +6,7 @@ import { randomBytes } from "../core/auth/token.ts";
 import type { ConsoleOptions, ConsoleState } from "./console-app.ts";
 import { Reader } from "./reader.ts";
 import { RecentRequests } from "./recent-requests.ts";
-import { RecentSamples } from "./recent-samples.ts";
+import { CollectionSamples } from "./recent-samples.ts";
 import { Sessions } from "./sessions.ts";
 
 const recentRequestsMax = 1_000;
@@ -26,7 +26,7 @@ export class OperatorConsole implements AdminRoutes {
     // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor
     // is free. A failure is reported by the call that needs the connection.
     reader.open().catch(() => undefined);
-    const samples = new RecentSamples(now(), Date.now());
+    const samples = new CollectionSamples(store.contract, now(), Date.now());
     const requests = new RecentRequests(recentRequestsMax, now);
     for (const counter of [samples, requests]) events.subscribe((event) => counter.handle(event));
     const sessions = new Sessions({ passwordHash, now, randomBytes });

@@ -20,6 +20,13 @@ export interface PageField {
 export interface PageContract {
   /** Such as "Plant Store". */
   readonly service: string;
+  /** In the order of the description. */
+  readonly collections: readonly PageCollection[];
+}
+
+export interface PageCollection {
+  /** What addresses call it. */
+  readonly name: string;
   readonly one: string;
   readonly many: string;
   /** The path of the collection, such as "/plants". */
@@ -30,6 +37,8 @@ export interface PageContract {
     readonly isText: boolean;
     /** The type with an example. */
     readonly hint: string;
+    /** Whether a new one gets it from the server, so that forms have no field for it. */
+    readonly isMade: boolean;
   };
   readonly fields: readonly PageField[];
   /** The indexes of the field that lists show first and of the field that groups; -1 for none. */
@@ -42,14 +51,23 @@ export interface PageContract {
   readonly sampleBody: string;
 }
 
-export function pageContract({ service, basePath }: Contract, collection: Collection): PageContract {
-  const { words, path, id, fields, titleField, groupField } = collection;
+export function pageContract({ service, basePath, collections }: Contract): PageContract {
+  return { service, collections: collections.map((each) => pageCollection(each, basePath)) };
+}
+
+function pageCollection(collection: Collection, basePath: string): PageCollection {
+  const { name, words, path, id, fields, titleField, groupField } = collection;
   return {
-    service,
+    name,
     one: words.one,
     many: words.many,
     path: basePath + path,
-    id: { name: id.name, isText: id.type.kind !== "integer", hint: idHint(collection) },
+    id: {
+      name: id.name,
+      isText: id.type.kind !== "integer",
+      hint: idHint(collection),
+      isMade: !id.isRequired,
+    },
     fields: fields.map((field) => ({
       name: field.name,
       input: field.type.input,

@@ -2,7 +2,7 @@
 // page does not send.
 
 import { BadRequestError } from "../admin-pages/admin-responses.ts";
-import type { Collection } from "../core/contract/contract.ts";
+import type { Collection, Contract } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 
 /** The id of a plant. */
@@ -15,6 +15,16 @@ export function parseId({ id: { type } }: Collection, text: string): PlantId {
         : `An id must be ${type.expected}.`,
     );
   return id;
+}
+
+/** The collection that a request names, or the first one; undefined if the contract has none. */
+export function parseCollection(
+  { collections }: Contract,
+  parameters: URLSearchParams,
+): Collection | undefined {
+  if (!parameters.has("collection")) return collections[0];
+  const names = collections.map(({ name }) => name);
+  return collections[names.indexOf(parseChoice(parameters, "collection", names))];
 }
 
 const alternatives = new Intl.ListFormat("en-GB", { type: "disjunction" });

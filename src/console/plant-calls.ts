@@ -1,7 +1,7 @@
 // The console's calls that read plants: a page of a search, one plant, and the export of a search.
 
 import { BadRequestError, respond } from "../admin-pages/admin-responses.ts";
-import { type Collection, onlyCollection } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
@@ -25,10 +25,9 @@ const idsPerRead = 500;
  * limit.
  */
 export async function listPlants(
-  { store, reader }: Pick<ConsoleContext, "store" | "reader">,
+  { collection, reader }: Pick<ConsoleContext, "collection" | "reader">,
   parameters: URLSearchParams,
 ) {
-  const collection = onlyCollection(store.contract);
   const filter = parseFilter(collection, parameters);
   const after = parameters.get("after");
   const count = Number(parameters.get("count"));
@@ -52,10 +51,9 @@ export async function listPlants(
 
 /** One plant in full, or null. */
 export async function getPlant(
-  { store, reader }: Pick<ConsoleContext, "store" | "reader">,
+  { collection, reader }: Pick<ConsoleContext, "collection" | "reader">,
   parameters: URLSearchParams,
 ) {
-  const collection = onlyCollection(store.contract);
   const [plant] = await readPlants(collection, await reader(), [
     parseId(collection, parameters.get("id") ?? ""),
   ]);
@@ -76,9 +74,11 @@ async function readPlants(
  * Downloads the plants of a search, some at a time. Each read is short, so that neither a large
  * store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
  */
-export async function exportPlants({ store, reader, emit }: ConsoleContext, parameters: URLSearchParams) {
+export async function exportPlants(
+  { collection, reader, emit }: ConsoleContext,
+  parameters: URLSearchParams,
+) {
   const format = parseChoice(parameters, "format", formatNames);
-  const collection = onlyCollection(store.contract);
   const found = readAll(collection, await reader(), parseFilter(collection, parameters));
   const onFailed = (error: unknown) =>
     emit({ kind: "operationFailed", operation: "console export", reason: errorMessage(error) });

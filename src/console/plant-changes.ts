@@ -1,13 +1,7 @@
 // The console's calls that create and edit plants, each edit in a run of the history, and its undo.
 
 import { AdminError, BadRequestError } from "../admin-pages/admin-responses.ts";
-import {
-  type Collection,
-  onlyCollection,
-  type Plant,
-  valuesEqual,
-  withValue,
-} from "../core/contract/contract.ts";
+import { type Collection, type Plant, valuesEqual, withValue } from "../core/contract/contract.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { decodePercent } from "../core/contract/json/percent-encoding.ts";
 import { parsePlantJson, plantJson } from "../core/contract/plant.ts";
@@ -15,8 +9,10 @@ import type { PlantId } from "../core/contract/plant-id.ts";
 import { isStorable } from "../core/contract/values/stored-types.ts";
 import { withArticle } from "../core/contract/words.ts";
 import { errorOfOutcome } from "../core/http/create-errors.ts";
+import { takenIdsMax } from "../core/http/create-plant.ts";
 import type { Notice } from "../core/observability/server-event.ts";
 import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
+import type { Outcome } from "../core/store/plant-store.ts";
 import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from "../operations/edits.ts";
 import { parts } from "../operations/parts.ts";
 import { findPlants } from "../operations/stored-plants.ts";
@@ -42,26 +38,45 @@ export class PlantChanges {
   }
 
   get #collection(): Collection {
-    return onlyCollection(this.#context.store.contract);
+    return this.#context.collection;
   }
 
   #isTooLarge(plant: Plant): boolean {
     return Buffer.byteLength(plantJson(this.#collection, plant)) > this.#context.bodyBytesMax;
   }
 
-  /** Creates a plant, with all checks of the public operation. */
-  async create({ body }: { body: string }, client: string): Promise<void> {
-    const plant = this.#parsePlant(body);
-    const [outcome = "unavailable"] = await this.#context.store.create([
-      { collection: this.#collection, plant, creator: null },
-    ]);
+  /**
+   * Creates a plant, with all checks of the public operation, and resolves with its id: a new one if
+   * the body has none and the server chooses it.
+   */
+  async create({ body }: { body: string }, client: string): Promise<{ readonly id: PlantId }> {
+    const { collection, newId } = this.#context;
+    let hasNewId = false;
+    const chooseId = () => {
+      hasNewId = true;
+      return newId();
+    };
+    let plant = this.#parsePlant(body, collection.id.isRequired ? undefined : chooseId);
+    let outcome = await this.#store(plant);
+    for (let ids = 1; hasNewId && isTaken(outcome) && ids < takenIdsMax; ids++) {
+      plant = { ...plant, id: newId() };
+      outcome = await this.#store(plant);
+    }
     if (outcome !== "created" && outcome !== "unchanged") {
-      const { code, message } = errorOfOutcome(outcome, this.#collection, plant);
+      const { code, message } = errorOfOutcome(outcome, collection, plant);
       throw new AdminError(statusOf(code), message);
     }
-    if (outcome === "unchanged") return;
-    this.#notice(`${this.#collection.words.one} created`, { id: String(plant.id), client });
-    this.#context.countCreated(1, 0);
+    if (outcome === "created") {
+      this.#notice(`${collection.words.one} created`, { id: String(plant.id), client });
+      this.#context.countCreated(1, 0);
+    }
+    return { id: plant.id };
+  }
+
+  async #store(plant: Plant): Promise<Outcome> {
+    const { collection, store } = this.#context;
+    const [outcome = "unavailable"] = await store.create([{ collection, plant, creator: null }]);
+    return outcome;
   }
 
   /**
@@ -175,13 +190,13 @@ export class PlantChanges {
   }
 
   /** Parses a plant as a create would. Throws a BadRequestError with the message of a create. */
-  #parsePlant(body: string): Plant {
+  #parsePlant(body: string, chooseId?: () => PlantId): Plant {
     const { bodyBytesMax } = this.#context;
     if (Buffer.byteLength(body) > bodyBytesMax)
       throw new BadRequestError(
         `The ${this.#collection.words.one} is larger than the ${bodyBytesMax} bytes that --body-bytes-max allows.`,
       );
-    const plant = parsePlantJson(this.#collection, body);
+    const plant = parsePlantJson(this.#collection, body, chooseId);
     if (plant instanceof ApiError) throw new BadRequestError(plant.message);
     return plant;
   }
@@ -200,6 +215,10 @@ export class PlantChanges {
   #notice(message: string, fields: Notice["fields"]): void {
     this.#context.emit({ kind: "notice", message, fields: { by: "console", ...fields } });
   }
+}
+
+function isTaken(outcome: Outcome): boolean {
+  return outcome === "conflict" || outcome === "unchanged";
 }
 
 function toShownEdit(collection: Collection, { run, editedAt, editor, before, after }: HistoryEntry) {

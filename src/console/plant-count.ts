@@ -1,6 +1,5 @@
-// Counts all plants, in parts, so that no other read waits for more than one of them.
+// Counts all plants of a collection, in parts, so that no other read waits for more than one of them.
 
-import { onlyCollection } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { ConsoleContext } from "./console-context.ts";
 
@@ -44,16 +43,15 @@ export class PlantCount {
   }
 
   async #count(): Promise<void> {
-    const { reader, now } = this.#context;
+    const { collection, reader, now } = this.#context;
     this.#countedSoFar = 0;
     const startedAt = now();
     const sql = await reader();
-    const { table } = onlyCollection(this.#context.store.contract);
     let after: PlantId | null = null;
     do {
       const [part]: { plants: bigint; last: PlantId | null }[] = await sql.query(
         `SELECT count(*) AS plants, max(id) AS last
-         FROM (SELECT id FROM "${table}" ${after === null ? "" : "WHERE id > $2"} ORDER BY id LIMIT $1) AS part`,
+         FROM (SELECT id FROM "${collection.table}" ${after === null ? "" : "WHERE id > $2"} ORDER BY id LIMIT $1) AS part`,
         [partPlants, ...(after === null ? [] : [after])],
       );
       this.#countedSoFar += Number(part?.plants);

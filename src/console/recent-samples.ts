@@ -1,6 +1,8 @@
-// Samples of five seconds for the last hour, counted from events, for the console's charts.
+// Samples of five seconds for the last hour of each collection, counted from events, for the
+// console's charts.
 
 import { createHistogram } from "node:perf_hooks";
+import type { Collection, Contract } from "../core/contract/contract.ts";
 import { errorRegistry, isErrorCode } from "../core/contract/errors.ts";
 import type { RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
 
@@ -11,6 +13,44 @@ export const samplesMax = 720;
 
 /** Latencies are recorded in microseconds, up to an hour, with an error of less than 1 %. */
 const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
+
+/**
+ * The samples of each collection. Those of a request are of the collection that has its path; commits,
+ * and requests for what belongs to none, are in the samples of all. Choosing them costs a request 20 ns.
+ */
+export class CollectionSamples {
+  readonly #all: readonly RecentSamples[];
+  /** Those of a contract without collections, in which nothing is counted. */
+  readonly #none: RecentSamples;
+  readonly #byPath: ReadonlyMap<string, RecentSamples>;
+
+  /** @param startsAt, epochMs those of RecentSamples. */
+  constructor({ collections }: Contract, startsAt: number, epochMs: number) {
+    const all = collections.map((collection) => ({
+      collection,
+      samples: new RecentSamples(startsAt, epochMs),
+    }));
+    this.#none = new RecentSamples(startsAt, epochMs);
+    this.#all = all.map(({ samples }) => samples);
+    this.#byPath = new Map(
+      all.flatMap(({ collection: { path, itemPath }, samples }) => [
+        [path, samples],
+        [itemPath, samples],
+      ]),
+    );
+  }
+
+  of(collection: Collection | undefined): RecentSamples {
+    return this.#byPath.get(collection?.path ?? "") ?? this.#none;
+  }
+
+  handle(event: ServerEvent): void {
+    const path = event.kind === "requestCompleted" ? event.request.operation?.path : undefined;
+    const own = path === undefined ? undefined : this.#byPath.get(path);
+    if (own !== undefined) own.handle(event);
+    else for (const samples of this.#all) samples.handle(event);
+  }
+}
 
 /** The events of five seconds. */
 export interface Sample {

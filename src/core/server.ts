@@ -17,7 +17,7 @@ import { createOperation, itemPathOf } from "./http/create-plant.ts";
 import type { CreateTarget } from "./http/exchange.ts";
 import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { type Certificate, startPublicListener, stopListener } from "./http/listener.ts";
-import { idMaker } from "./http/new-ids.ts";
+import { idMaker, randomProcess } from "./http/new-ids.ts";
 import type { Operation } from "./http/operation.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { requestIdMaker } from "./http/request-id.ts";
@@ -291,11 +291,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     stop,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-/** A random number of 16 bits. Loading node:crypto for its randomInt took 6 ms of each start. */
-function randomProcess(): number {
-  return crypto.getRandomValues(new Uint16Array(1))[0] ?? 0;
 }
 
 /** Whether the retry of a create says when it was, or has the ETag of the first response to its key. */

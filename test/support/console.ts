@@ -1,6 +1,9 @@
 // A client of the console's API that sends the requests of its page.
 
 import type { ConsoleContext } from "../../src/console/console-context.ts";
+import type { Collection } from "../../src/core/contract/contract.ts";
+import type { PlantId } from "../../src/core/contract/plant-id.ts";
+import { idMaker } from "../../src/core/http/new-ids.ts";
 import type { ServerEvent } from "../../src/core/observability/server-event.ts";
 import { toEntries } from "../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../src/sandbox/memory-store.ts";
@@ -14,7 +17,9 @@ export function consoleContext({
   ...given
 }: Partial<Omit<ConsoleContext, "store">> & { store: Partial<ConsoleContext["store"]> }): ConsoleContext {
   return {
-    store: Object.assign(store, { collection: plantStore }) as ConsoleContext["store"],
+    store: store as ConsoleContext["store"],
+    collection: plantStore,
+    newId: () => 1n,
     reader: () => Promise.reject(new Error("nothing is read")),
     emit: () => undefined,
     countCreated: () => undefined,
@@ -27,6 +32,8 @@ export function consoleContext({
 /** The context of parts of the console on a store in memory, and the events that they emit. */
 export class MemoryContext implements ConsoleContext, AsyncDisposable {
   readonly store: MemoryStore;
+  readonly collection: Collection;
+  readonly newId: () => PlantId;
   readonly bodyBytesMax = 1_000;
   readonly emitted: ServerEvent[] = [];
   created = 0;
@@ -40,6 +47,8 @@ export class MemoryContext implements ConsoleContext, AsyncDisposable {
   readonly now = () => performance.now();
 
   constructor(collection: SingleContract = plantStore) {
+    this.collection = collection;
+    this.newId = idMaker(collection.id.format ?? "int64", Date.now, 0);
     this.store = new MemoryStore(collection, () => undefined);
     this.#reader = this.store.openSql();
   }

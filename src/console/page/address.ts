@@ -1,6 +1,9 @@
-// The address of what is shown, after the # of the page's own: a search, its page, and an open
-// plant. It survives a reload, and can be sent to another operator.
+// The address of what is shown, after the # of the page's own: the collection where there are
+// several, a search, its page, and an open plant. It survives a reload, and can be sent to another operator.
 
+import { collectionParameters } from "./shown-contract.ts";
+
+/** The address of what is shown of the collection in view. */
 export interface Address {
   query: string;
   /** The id after which the page begins; "" for the first page. */
@@ -17,9 +20,14 @@ export function readAddress(): Address {
   };
 }
 
-export function linkTo({ query, after, plant }: Address) {
+/** The name of the collection in the address; "" if it has none. */
+export function readCollection(): string {
+  return new URLSearchParams(location.hash.slice(1)).get("collection") ?? "";
+}
+
+export function linkTo({ query, after, plant }: Address, where = collectionParameters()) {
   const parameters = Object.entries({ q: query, after, plant }).filter(([, value]) => value !== "");
-  return `#${new URLSearchParams(parameters)}`;
+  return `#${new URLSearchParams([...where, ...parameters])}`;
 }
 
 /** Shows an address in the browser, as a new entry of its history or instead of the last one. */

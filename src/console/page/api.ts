@@ -1,6 +1,7 @@
 // Requests to the console's API.
 
 import { parseExactJson } from "../../core/contract/json/exact-json.ts";
+import { collectionParameters } from "./shown-contract.ts";
 
 /** The result of a call as JSON carries it: a bigint becomes a string. */
 export type Answer<Call extends (...input: never) => unknown> = Json<Awaited<ReturnType<Call>>>;
@@ -22,7 +23,9 @@ export class RequestError extends Error {
   }
 }
 
-export function get<Result>(path: string, parameters: Record<string, string> = {}): Promise<Result> {
+type Parameters = Record<string, string> | [name: string, value: string][];
+
+export function get<Result>(path: string, parameters: Parameters = {}): Promise<Result> {
   return send(apiUrl(path, parameters), {});
 }
 
@@ -92,8 +95,12 @@ export function download(url: string, name = "") {
   link.remove();
 }
 
-export function apiUrl(path: string, parameters: Record<string, string> | string[][]) {
-  const query = new URLSearchParams(parameters).toString();
+/** The address of a call about the collection in view. */
+export function apiUrl(path: string, parameters: Parameters) {
+  const query = new URLSearchParams([
+    ...new URLSearchParams(parameters),
+    ...collectionParameters(),
+  ]).toString();
   return `api/${path}${query === "" ? "" : `?${query}`}`;
 }
 

@@ -1,13 +1,14 @@
 // The page: the log-in form, or the console.
 
 import type { PageContract } from "../page-contract.ts";
+import { readCollection } from "./address.ts";
 import { get, post } from "./api.ts";
 import { Brand, Console } from "./console-sections.ts";
 import { useTicks } from "./hooks.ts";
 import { render, useLayoutEffect, useState } from "./library.js";
 import { LogIn } from "./log-in.ts";
 import { html } from "./markup.ts";
-import { useContract } from "./shown-contract.ts";
+import { showCollection, useContract } from "./shown-contract.ts";
 
 interface Session {
   /** null before the log-in. */
@@ -23,7 +24,10 @@ function App() {
   const load = async () => {
     try {
       const next = await get<Session>("session");
-      if (next.contract !== null) useContract(next.contract);
+      if (next.contract !== null) {
+        useContract(next.contract);
+        showCollection(readCollection());
+      }
       setSession(next);
       setReachable(true);
     } catch {

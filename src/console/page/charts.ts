@@ -6,7 +6,7 @@ import { formatCount, formatInteger, formatMs, formatNumber } from "./formats.ts
 import { useState } from "./library.js";
 import { html } from "./markup.ts";
 import type { History } from "./samples.ts";
-import { contract } from "./shown-contract.ts";
+import { collection, contract } from "./shown-contract.ts";
 
 type RangeName = keyof typeof ranges;
 
@@ -25,6 +25,8 @@ const restColour = "--line-2";
 export function Charts({ history }: { history: History }) {
   const [range, setRange] = useState<RangeName>("5 min");
   const { axis, buckets } = bucketsOf(history, range);
+  // A sample ends after five seconds: before the first one nothing is known.
+  const loading = history.samples.length === 0 ? { empty: "Loading…" } : {};
   return html`
     <section class="card activity" aria-labelledby="activity-title">
       <header>
@@ -45,7 +47,7 @@ export function Charts({ history }: { history: History }) {
         </div>
       </header>
       <div class="charts">
-        ${chartsOf(buckets, range).map((chart) => html`<${Chart} key=${chart.title} ...${chart} axis=${axis} />`)}
+        ${chartsOf(buckets, range).map((chart) => html`<${Chart} key=${chart.title} ...${chart} ...${loading} axis=${axis} />`)}
       </div>
     </section>
   `;
@@ -85,13 +87,15 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
   const created = sumOf(buckets.flat().map((sample) => sample.created + sample.imported));
   const medians = values(({ p50Ms }) => p50Ms, meanOf);
   const median = medians.findLast((ms) => ms !== null);
+  // A commit has creates of all collections.
+  const committed = contract.collections.length > 1 ? "creates" : collection.many;
   const errors = sumOf(buckets.flat().flatMap((sample) => Object.values(sample.errors)));
   return [
     {
       title: "Creates",
       caption: `${formatInteger(created)} created`,
-      unit: `${contract.many} per ${bucket}`,
-      empty: `No ${contract.one} was created ${nothing}.`,
+      unit: unitOf(collection.many, bucket),
+      empty: `No ${collection.one} was created ${nothing}.`,
       kind: "bars",
       format: formatNumber,
       lines: [
@@ -115,13 +119,13 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
     {
       title: "Batch size",
       caption: "",
-      unit: `${contract.many} per commit`,
+      unit: unitOf(committed, "commit"),
       empty: `No commit ${nothing}.`,
       kind: "lines",
       format: formatNumber,
       lines: [
         {
-          label: contract.many,
+          label: committed,
           colour: "--accent",
           values: values(({ batches, batchPlants }) => (batches ? batchPlants / batches : null), meanOf),
         },
@@ -130,7 +134,7 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
     {
       title: "Errors by code",
       caption: formatCount(errors, "error"),
-      unit: `errors per ${bucket}`,
+      unit: unitOf("errors", bucket),
       empty: `No errors ${nothing}.`,
       kind: "bars",
       format: formatNumber,
@@ -143,6 +147,14 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
       })),
     },
   ];
+}
+
+/** A longer label of an axis would be cut. */
+const unitCharactersMax = 18;
+
+function unitOf(counted: string, per: string) {
+  const unit = `${counted} per ${per}`;
+  return unit.length > unitCharactersMax ? `per ${per}` : unit;
 }
 
 function sumOf(values: number[]) {

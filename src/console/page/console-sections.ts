@@ -1,10 +1,14 @@
-// The console: all sections, which it loads again every few seconds, and the dialogs of the header.
+// The console: all sections of the collection in view, which it loads again every few seconds, the
+// links to the other collections, and the dialogs of the header.
 
+import { capitalized } from "../../core/contract/words.ts";
+import type { PageCollection } from "../page-contract.ts";
 import { AddPlant } from "./add-plant.ts";
+import { linkTo, readCollection } from "./address.ts";
 import { get, RequestError } from "./api.ts";
 import { Charts } from "./charts.ts";
 import { ExportDialog } from "./export-dialog.ts";
-import { useTicks } from "./hooks.ts";
+import { useListener, useTicks } from "./hooks.ts";
 import { ImportDialog } from "./import-dialog.ts";
 import { useEffect, useState } from "./library.js";
 import { html } from "./markup.ts";
@@ -12,7 +16,7 @@ import { Plants } from "./plant-list.ts";
 import { Requests } from "./request-list.ts";
 import { appendSamples, emptyHistory, type History } from "./samples.ts";
 import { Sandbox } from "./sandbox-sections.ts";
-import { contract } from "./shown-contract.ts";
+import { collection, contract, showCollection } from "./shown-contract.ts";
 import { Tokens } from "./token-list.ts";
 
 interface About {
@@ -40,11 +44,14 @@ export function Console({
   const [history, setHistory] = useState(emptyHistory);
   const [dialog, open] = useState<"add" | "import" | "export" | null>(null);
 
+  /** The name of the collection in view. */
+  const [shown, setShown] = useState(collection.name);
+
   const loadHistory = async () => {
     const since = String(history.first + history.samples.length);
     try {
       const { about, ...newer } = await get<History & { about: About }>("history", { since });
-      setHistory((older) => appendSamples(older, newer));
+      if (shown === collection.name) setHistory((older) => appendSamples(older, newer));
       setAbout(about);
       setReachable(true);
     } catch (error) {
@@ -53,30 +60,46 @@ export function Console({
     }
   };
   const reload = () => setTick((last) => last + 1);
-  useEffect(() => void loadHistory(), []);
+  useEffect(() => void loadHistory(), [shown]);
   useTicks(() => loadHistory().then(reload));
 
+  // A link to a collection, or a step in the history of the browser.
+  useListener(window, "popstate", () => {
+    showCollection(readCollection());
+    if (collection.name === shown) return;
+    setShown(collection.name);
+    setHistory(emptyHistory);
+    open(null);
+  });
+
   const onClose = () => open(null);
+  const { collections } = contract;
 
   const isSandbox = about?.engine === "memory";
   return html`
     <header class="top">
       <${Brand} />
+      ${collections.length > 1 && html`<nav class="collections" aria-label="Collections">${collections.map(collectionLink)}</nav>`}
       <p class="version">${about !== null && `${about.version} ${engineNames[about.engine] ?? ""}`}</p>
       <p class=${`connection ${isReachable ? "up" : "down"}`} role="status">
         <i aria-hidden="true"></i>${isReachable ? "Live" : "The server is unreachable; retrying."}
       </p>
       <nav aria-label="Actions">
-        <button type="button" onClick=${() => open("import")}>Import</button>
-        <button type="button" onClick=${() => open("export")}>Export</button>
+        ${
+          collections.length > 0 &&
+          html`
+            <button type="button" onClick=${() => open("import")}>Import</button>
+            <button type="button" onClick=${() => open("export")}>Export</button>
+          `
+        }
         ${onLogOut !== undefined && html`<button type="button" class="quiet" onClick=${onLogOut}>Log out</button>`}
       </nav>
     </header>
     <main>
       <div class=${`columns ${isSandbox ? "with-sandbox" : ""}`}>
-        <${Plants} tick=${tick} onAdd=${() => open("add")} />
+        ${collections.length > 0 && html`<${Plants} key=${shown} tick=${tick} onAdd=${() => open("add")} />`}
         <div class="side">
-          <${Charts} history=${history} />
+          ${collections.length > 0 && html`<${Charts} key=${shown} history=${history} />`}
           <${Tokens} tick=${tick} />
         </div>
         ${isSandbox && html`<${Sandbox} tick=${tick} onChanged=${reload} />`}
@@ -87,6 +110,11 @@ export function Console({
     ${dialog === "export" && html`<${ExportDialog} onClose=${onClose} />`}
     ${dialog === "add" && html`<${AddPlant} onCreated=${reload} onClose=${onClose} />`}
   `;
+}
+
+function collectionLink({ name, many }: PageCollection) {
+  const link = linkTo({ query: "", after: "", plant: "" }, [["collection", name]]);
+  return html`<a href=${link} aria-current=${name === collection.name ? "page" : null}>${capitalized(many)}</a>`;
 }
 
 export function Brand({ name = contract.service }: { name?: string }) {

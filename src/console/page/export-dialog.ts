@@ -7,7 +7,7 @@ import { ActionDialog } from "./dialogs.ts";
 import type { ComponentChildren } from "./library.js";
 import { html, textsOf, untrustedText } from "./markup.ts";
 import { parseQuery } from "./query.ts";
-import { contract } from "./shown-contract.ts";
+import { collection } from "./shown-contract.ts";
 
 export function ExportDialog({ onClose }: { onClose: () => void }) {
   const { query } = readAddress();
@@ -22,10 +22,10 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
   const choice = (name: string, value: string, label: ComponentChildren, isFirst: boolean) =>
     html`<label><input type="radio" name=${name} value=${value} defaultChecked=${isFirst} autofocus=${value === "all"} /> ${label}</label>`;
   return html`
-    <${ActionDialog} title=${`Export ${contract.many}`} action="Export" onAction=${start} onClose=${onClose}>
+    <${ActionDialog} title=${`Export ${collection.many}`} action="Export" onAction=${start} onClose=${onClose}>
       <fieldset class="choices">
-        <legend>${capitalized(contract.many)}</legend>
-        ${choice("scope", "all", `All ${contract.many}`, !isSearch)}
+        <legend>${capitalized(collection.many)}</legend>
+        ${choice("scope", "all", `All ${collection.many}`, !isSearch)}
         ${isSearch && choice("scope", "search", html`The search: ${untrustedText(query)}`, true)}
       </fieldset>
       <fieldset class="choices">

@@ -8,7 +8,7 @@ import { formatBytes, formatInteger } from "./formats.ts";
 import { useCall } from "./hooks.ts";
 import { useEffect, useRef, useState } from "./library.js";
 import { html, onSubmit, untrustedText } from "./markup.ts";
-import { contract, formatPlants } from "./shown-contract.ts";
+import { collection, formatPlants } from "./shown-contract.ts";
 
 type ImportReport = Answer<Imports["run"]>;
 
@@ -19,10 +19,10 @@ const listFormat = new Intl.ListFormat("en-GB");
 
 function columns() {
   const named = (isRequired: boolean) =>
-    contract.fields.filter((field) => field.isRequired === isRequired).map(({ name }) => name);
+    collection.fields.filter((field) => field.isRequired === isRequired).map(({ name }) => name);
   const optional = named(false);
   const others = optional.length === 0 ? "" : `, and optionally ${optional.join(", ")}`;
-  return listFormat.format([contract.id.name, ...named(true)]) + others;
+  return listFormat.format([collection.id.name, ...named(true)]) + others;
 }
 
 export function ImportDialog({ onImported, onClose }: { onImported: () => void; onClose: () => void }) {
@@ -53,7 +53,7 @@ export function ImportDialog({ onImported, onClose }: { onImported: () => void; 
     });
 
   return html`
-    <${Dialog} title=${`Import ${contract.many}`} isWide isPinned=${isRunning} onClose=${onClose}>
+    <${Dialog} title=${`Import ${collection.many}`} isWide isPinned=${isRunning} onClose=${onClose}>
       ${chosen === null ? html`<${FileField} onChoose=${choose} />` : content(chosen)}
       <${ErrorMessage} text=${error} />
     <//>
@@ -90,7 +90,7 @@ export function ImportDialog({ onImported, onClose }: { onImported: () => void; 
           <button type="button" class="link" onClick=${() => setChosen(null)}>Choose another</button>
         </p>
         <label class="check">
-          <input type="checkbox" checked=${replaces} onChange=${() => setReplaces(!replaces)} /> Replace ${contract.many} that differ, after a dry run
+          <input type="checkbox" checked=${replaces} onChange=${() => setReplaces(!replaces)} /> Replace ${collection.many} that differ, after a dry run
         </label>
         <div class="actions">
           <button type="button" onClick=${onClose}>Cancel</button>
@@ -130,7 +130,7 @@ function FileField({ onChoose }: { onChoose: (file: File) => void }) {
     </label>
     <p class="note">
       The first line of CSV names the columns: ${columns()}. JSON is an array of request bodies, or
-      one a line: <code>${contract.sampleBody}</code>. ${capitalized(contract.many)} that are already stored stay
+      one a line: <code>${collection.sampleBody}</code>. ${capitalized(collection.many)} that are already stored stay
       unchanged, so a file can be imported again.
     </p>
   `;
@@ -147,7 +147,7 @@ function Result({ file, ...result }: ImportReport & { file: File }) {
       <p>${countsText(result)}${result.ignored.length > 0 && html`; ignored columns: ${untrustedText(result.ignored.join(", "))}`}</p>
       ${message !== null && html`<p>${untrustedText(message)}</p>`}
       ${advice !== null && html`<p>${capitalized(advice)}.</p>`}
-      ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced ${contract.many} back.</p>`}
+      ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced ${collection.many} back.</p>`}
       ${message !== null && !isDryRun && html`<p class="faint">What was created is stored. Import the file again to continue.</p>`}
     </div>
     <${Differences} ...${result} />
@@ -171,11 +171,11 @@ function chip(value: string | null) {
 function Differences({ differences, replaced, update }: ImportReport) {
   if (differences.length === 0) return null;
   const shown = (texts: readonly (string | null)[]) =>
-    html`${contract.title >= 0 && untrustedText(texts[contract.title] ?? "")} ${texts.filter((_, index) => index !== contract.title).map(chip)}`;
+    html`${collection.title >= 0 && untrustedText(texts[collection.title] ?? "")} ${texts.filter((_, index) => index !== collection.title).map(chip)}`;
   return html`
     <h3>${update === "dry-run" ? "To be replaced" : "Replaced"}${replaced > differences.length ? `, the first ${differences.length}` : ""}</h3>
     <ul class="rows" aria-label="Differences">
-      ${differences.map(({ line, id, before, after }) => html`<li><div class="grow">${shown(before)} → ${shown(after)}<small>${capitalized(contract.one)} ${id}, line ${formatInteger(line)}</small></div></li>`)}
+      ${differences.map(({ line, id, before, after }) => html`<li><div class="grow">${shown(before)} → ${shown(after)}<small>${capitalized(collection.one)} ${id}, line ${formatInteger(line)}</small></div></li>`)}
     </ul>
   `;
 }

@@ -12,7 +12,7 @@ import { formatDate, html, onSubmit, untrustedText } from "./markup.ts";
 import { bodyOf, type Draft, draftOf, labelOf } from "./plant-draft.ts";
 import { FieldInputs } from "./plant-form.ts";
 import { History } from "./plant-history.ts";
-import { contract } from "./shown-contract.ts";
+import { collection } from "./shown-contract.ts";
 
 type Plant = NonNullable<Answer<typeof getPlant>>;
 
@@ -61,20 +61,20 @@ export function PlantDialog({
       // The next attempt is compared with what is stored now. What was typed stays, beside what is stored.
       if (made.left.length > 0)
         throw new Error(
-          `${capitalized(contract.one)} ${id} has changed since you opened it. Nothing was saved.`,
+          `${capitalized(collection.one)} ${id} has changed since you opened it. Nothing was saved.`,
         );
       onEdited();
       setMode("shown");
     });
   const titles = {
-    shown: `${capitalized(contract.one)} ${id}`,
-    edited: `Edit ${contract.one} ${id}`,
-    deleted: `Delete ${contract.one} ${id}?`,
+    shown: `${capitalized(collection.one)} ${id}`,
+    edited: `Edit ${collection.one} ${id}`,
+    deleted: `Delete ${collection.one} ${id}?`,
   };
   return html`
     <${Dialog} title=${titles[mode]} isWide onClose=${onClose}>
       ${!isLoaded && html`<p class="note" role="status">Loading…</p>`}
-      ${isLoaded && plant === null && loaded.error === "" && html`<p class="empty">No ${contract.one} has the id ${id}.</p>`}
+      ${isLoaded && plant === null && loaded.error === "" && html`<p class="empty">No ${collection.one} has the id ${id}.</p>`}
       ${plant !== null && mode !== "edited" && html`<${Shown} ...${plant} />`}
       ${plant !== null && mode === "edited" && editForm(plant)}
       <${ErrorMessage} text=${error === "" ? loaded.error : error} />
@@ -86,10 +86,10 @@ export function PlantDialog({
   function actions(stored: Plant) {
     if (mode === "deleted")
       return html`
-        <p class="note">A client that sends this id again creates the ${contract.one} again. The deletion can be undone from its history.</p>
+        <p class="note">A client that sends this id again creates the ${collection.one} again. The deletion can be undone from its history.</p>
         <div class="actions">
           <button type="button" onClick=${show("shown")}>Cancel</button>
-          <button type="button" class="danger" disabled=${isBusy} onClick=${() => edit(stored, "delete", () => "")}>Delete the ${contract.one}</button>
+          <button type="button" class="danger" disabled=${isBusy} onClick=${() => edit(stored, "delete", () => "")}>Delete the ${collection.one}</button>
         </div>
       `;
     const startEdit = () => {
@@ -119,7 +119,7 @@ export function PlantDialog({
     return html`
       <form onSubmit=${onSubmit(save)}>
         <${FieldInputs} draft=${draft} notes=${notes} isMultiline onDraft=${setDraft} />
-        <p class="note">If a client sends this id again, its ${contract.one} is compared with the changed one. The change can be undone.</p>
+        <p class="note">If a client sends this id again, its ${collection.one} is compared with the changed one. The change can be undone.</p>
         <div class="actions">
           <button type="button" onClick=${show("shown")}>Cancel</button>
           <button class="main" disabled=${isUnchanged || isBusy}>Save</button>
@@ -132,7 +132,7 @@ export function PlantDialog({
 function Shown({ values, createdAt, token }: Plant) {
   return html`
     <dl>
-      ${contract.fields.map(({ name }, index) => {
+      ${collection.fields.map(({ name }, index) => {
         const value = values[index] ?? null;
         return html`
           <dt>${labelOf(name)}</dt>

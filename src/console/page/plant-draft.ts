@@ -3,7 +3,7 @@
 
 import { capitalized } from "../../core/contract/words.ts";
 import type { PageField } from "../page-contract.ts";
-import { contract, groupName } from "./shown-contract.ts";
+import { collection, groupName } from "./shown-contract.ts";
 
 /**
  * The texts of a plant in the order of the contract's fields; null for a field that it does not
@@ -17,11 +17,11 @@ export type Draft = readonly string[];
 /** Characters of a label; a name may have any number. */
 const labelCharactersMax = 60;
 
-/** The name of a field as a label: "Height cm". */
+/** The name of a field as a label: "Height cm" for height_cm and for heightCm. */
 export function labelOf(field: string): string {
   const label = plainLabel(field);
   // Such as sender and Sender.
-  const isShared = contract.fields.some(({ name }) => name !== field && plainLabel(name) === label);
+  const isShared = collection.fields.some(({ name }) => name !== field && plainLabel(name) === label);
   const characters = Array.from(isShared ? field : label);
   return characters.length > labelCharactersMax
     ? `${characters.slice(0, labelCharactersMax).join("")}…`
@@ -29,7 +29,10 @@ export function labelOf(field: string): string {
 }
 
 function plainLabel(field: string): string {
-  const words = field.replaceAll("_", " ").trim();
+  const words = field
+    .replaceAll(/(?<=\p{Ll})\p{Lu}+/gu, (upper) => ` ${upper.length > 1 ? upper : upper.toLowerCase()}`)
+    .replaceAll("_", " ")
+    .trim();
   return words === "" ? JSON.stringify(field) : capitalized(words);
 }
 
@@ -41,23 +44,28 @@ export function groupLabel() {
 /** The draft of a plant, or of a new one. */
 export function draftOf(texts: Texts = []): Draft {
   // A textarea has line feeds only.
-  return contract.fields.map((_, index) => (texts[index] ?? "").replace(/\r\n?/g, "\n"));
+  return collection.fields.map((_, index) => (texts[index] ?? "").replace(/\r\n?/g, "\n"));
 }
 
 /**
  * The body that creates the plant of a draft. A field whose text was not changed stays as it is
  * stored. Throws if a text that must be JSON is not.
+ *
+ * @param id undefined if the server makes it.
  */
-export function bodyOf(id: string, draft: Draft, stored: Texts = []): string {
+export function bodyOf(id: string | undefined, draft: Draft, stored: Texts = []): string {
   const unchanged = draftOf(stored);
-  const members = contract.fields.flatMap((field, index) => {
+  const members = collection.fields.flatMap((field, index) => {
     const text = draft[index] ?? "";
     const original = text === unchanged[index] ? (stored[index] ?? null) : null;
     if (text === "" && original === null && !field.isRequired) return [];
     return [`${JSON.stringify(field.name)}:${jsonOf(field, original ?? text)}`];
   });
-  const own = `${JSON.stringify(contract.id.name)}:${contract.id.isText ? JSON.stringify(id) : id}`;
-  return `{${[own, ...members].join(",")}}`;
+  if (id !== undefined)
+    members.unshift(
+      `${JSON.stringify(collection.id.name)}:${collection.id.isText ? JSON.stringify(id) : id}`,
+    );
+  return `{${members.join(",")}}`;
 }
 
 /**

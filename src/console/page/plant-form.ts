@@ -3,32 +3,35 @@
 import type { ComponentChildren } from "./library.js";
 import { html } from "./markup.ts";
 import { type Draft, labelOf } from "./plant-draft.ts";
-import { contract } from "./shown-contract.ts";
+import { collection } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 /**
  * An input for each field, by its type. An empty text of an optional one means that it is absent.
  *
- * `notes`: shown in place of the hints, in the order of the fields.
+ * `notes`: shown in place of the hints, in the order of the fields. `autofocus`: that of the first.
  */
 export function FieldInputs({
   draft,
   notes = [],
   isMultiline = false,
+  autofocus = false,
   onDraft,
 }: {
   draft: Draft;
   notes?: readonly ComponentChildren[];
   isMultiline?: boolean;
+  autofocus?: boolean;
   onDraft: (draft: Draft) => void;
 }) {
   const lines = { isMultiline: true, rows: 2, spellcheck: false };
-  return contract.fields.map(({ name, input, isRequired: required, hint }, index) => {
+  return collection.fields.map(({ name, input, isRequired: required, hint }, index) => {
     const shared = {
       label: labelOf(name),
       // A name of the contract could hide a property of the form.
       name: `field-${index}`,
       value: draft[index] ?? "",
+      autofocus: autofocus && index === 0,
       hint: notes[index] ?? hint,
       onText: (text: string) => onDraft(draft.with(index, text)),
     };

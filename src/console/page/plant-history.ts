@@ -7,7 +7,7 @@ import { formatCount } from "./formats.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { formatDate, html, untrustedText } from "./markup.ts";
-import { contract, formatPlants } from "./shown-contract.ts";
+import { collection, formatPlants } from "./shown-contract.ts";
 
 type Edit = Answer<PlantChanges["history"]>["edits"][number];
 
@@ -73,7 +73,7 @@ export function History({ id, plant, onUndone }: { id: string; plant: unknown; o
 
 function changeText({ before, after }: Edit) {
   if (before === null) return html`<div>Restored</div>`;
-  const changed = [...contract.fields.entries()].filter(
+  const changed = [...collection.fields.entries()].filter(
     ([index]) => (before[index] ?? null) !== (after?.[index] ?? null),
   );
   return changed.map(

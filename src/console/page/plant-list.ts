@@ -3,7 +3,7 @@
 
 import { capitalized, withArticle } from "../../core/contract/words.ts";
 import type { PlantCount } from "../plant-count.ts";
-import { type Address, linkTo, readAddress, showAddress } from "./address.ts";
+import { type Address, linkTo, readAddress, readCollection, showAddress } from "./address.ts";
 import { type Answer, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { formatBytes, formatInteger } from "./formats.ts";
@@ -16,7 +16,7 @@ import { PlantTable } from "./plant-table.ts";
 import { filterExamples, parseQuery, withGroup } from "./query.ts";
 import { isFull, type Page, useSearch } from "./search.ts";
 import { Selection } from "./selection.ts";
-import { contract, formatPlants } from "./shown-contract.ts";
+import { collection, collectionNamed, formatPlants } from "./shown-contract.ts";
 
 type Count = Answer<PlantCount["read"]>;
 
@@ -27,7 +27,7 @@ const typingMs = 250;
 const namedFieldsMax = 3;
 
 function searchHelp(): string {
-  const { one, searched } = contract;
+  const { one, searched } = collection;
   if (searched.length === 0) return "";
   const names = searched.map((field) => labelOf(field).toLowerCase()).join(" or ");
   const parts = searched.length <= namedFieldsMax ? names : `text of ${withArticle(one)}`;
@@ -46,6 +46,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [edits, setEdits] = useState(0);
   /** The versions of the plants as they were last shown, by their ids. */
   const versions = useRef(new Map<string, string>());
+  const own = useRef(collection);
   const section = useRef<HTMLElement>(null);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
@@ -87,6 +88,8 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const edited = () => setEdits((all) => all + 1);
   // A step in the history of the browser, or a link.
   useListener(window, "popstate", () => {
+    // One of another collection is not for this list.
+    if (collectionNamed(readCollection()) !== own.current) return;
     const next = readAddress();
     setAddress(next);
     setQuery(next.query);
@@ -95,16 +98,16 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   return html`
     <section class="card plants" aria-labelledby="plants-title" ref=${section}>
       <header>
-        <h2 id="plants-title">${capitalized(contract.many)}</h2>
+        <h2 id="plants-title">${capitalized(collection.many)}</h2>
         <p class="note count">${count !== null && countText(count)}</p>
-        <button type="button" class="main" onClick=${onAdd}>Add ${withArticle(contract.one)}</button>
+        <button type="button" class="main" onClick=${onAdd}>Add ${withArticle(collection.one)}</button>
       </header>
-      <form class="inline" role="search" aria-label=${capitalized(contract.many)} onSubmit=${onSubmit(() => search(query, "push"))}>
+      <form class="inline" role="search" aria-label=${capitalized(collection.many)} onSubmit=${onSubmit(() => search(query, "push"))}>
         <input
           name="query"
           class="grow"
           type="search"
-          aria-label=${`Search ${contract.many}`}
+          aria-label=${`Search ${collection.many}`}
           aria-describedby="search-help"
           placeholder="Words or an id"
           value=${query}
@@ -168,7 +171,7 @@ function Progress({ page, total, onStop }: { page: Page | null; total: number | 
   return html`
     <div class="inline searching">
       <p class="grow" role="status">
-        Searching… ${compared > 0 && `${formatInteger(compared)}${of} ${contract.many} compared, ${formatInteger(plants.length)} found.`}
+        Searching… ${compared > 0 && `${formatInteger(compared)}${of} ${collection.many} compared, ${formatInteger(plants.length)} found.`}
         <progress aria-label="Searching" value=${total === null || compared === 0 ? null : compared} max=${total ?? 1}></progress>
       </p>
       <button type="button" onClick=${onStop}>Stop</button>
@@ -180,12 +183,12 @@ function captionOf(page: Page) {
   const { query, plants, next, compared, error } = page;
   if (error !== "" && plants.length === 0) return "";
   const found =
-    plants.length === 0 ? html`No ${contract.one} was found` : `${formatPlants(plants.length)} found`;
+    plants.length === 0 ? html`No ${collection.one} was found` : `${formatPlants(plants.length)} found`;
   if (next !== null && !isFull(page))
     return html`${found} among ${formatPlants(compared)}, down to the id ${next}.`;
   if (query.trim() !== "")
     return html`${found}${plants.length === 0 && html` for ${untrustedText(query)}`}${isFull(page) && " on this page"}.`;
   return plants.length === 0
-    ? `There are no ${contract.many} yet. Add one here, or send POST ${contract.path}.`
+    ? `There are no ${collection.many} yet. Add one here, or send POST ${collection.path}.`
     : "";
 }

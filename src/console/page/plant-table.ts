@@ -5,7 +5,7 @@ import { exactTime } from "./formats.ts";
 import { formatDate, html, untrustedText } from "./markup.ts";
 import { groupLabel, labelOf } from "./plant-draft.ts";
 import type { ListedPlant } from "./search.ts";
-import { contract } from "./shown-contract.ts";
+import { collection } from "./shown-contract.ts";
 
 /** More columns do not fit: the list scrolls. */
 const textColumnsMax = 5;
@@ -26,10 +26,10 @@ export function PlantTable({
   onGroup: (group: string) => void;
 }) {
   /** The fields after the title and the group. */
-  const others = [...contract.fields.keys()].filter(
-    (index) => index !== contract.title && index !== contract.group,
+  const others = [...collection.fields.keys()].filter(
+    (index) => index !== collection.title && index !== collection.group,
   );
-  const shown = [contract.title, contract.group, ...others].filter((index) => index >= 0);
+  const shown = [collection.title, collection.group, ...others].filter((index) => index >= 0);
   /** The columns as wide as their texts: all fields but the first, and the time of creation. */
   const textColumns = Math.max(1, shown.length);
   const pageIds = new Set(plants.map(({ id }) => id));
@@ -51,20 +51,20 @@ export function PlantTable({
     value !== null &&
     html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupLabel()} ${value}`} onClick=${() => onGroup(value)}>${untrustedText(value)}</button>`;
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label=${`List of ${contract.many}`}>
+    <div class="scroll" tabindex="0" role="region" aria-label=${`List of ${collection.many}`}>
       <table class=${`list ${textColumns > textColumnsMax ? "many" : ""}`} style=${{ "--columns": textColumns }}>
         <thead>
           <tr>
             <th scope="col" class="check">
               <input
                 type="checkbox"
-                aria-label=${`Select the ${contract.many} of this page`}
+                aria-label=${`Select the ${collection.many} of this page`}
                 checked=${isPageSelected}
                 onChange=${() => onSelect(isPageSelected ? selected.difference(pageIds) : selected.union(pageIds))}
               />
             </th>
             <th scope="col" class="number id">Id</th>
-            ${shown.map((index) => html`<th scope="col">${labelOf(contract.fields[index]?.name ?? "")}</th>`)}
+            ${shown.map((index) => html`<th scope="col">${labelOf(collection.fields[index]?.name ?? "")}</th>`)}
             <th scope="col">Created</th>
           </tr>
         </thead>
@@ -73,13 +73,13 @@ export function PlantTable({
             ({ id, values, createdAt, token }) => html`
               <tr key=${id} onClick=${(event: MouseEvent) => openRow(event, id)}>
                 <td class="check">
-                  <input type="checkbox" aria-label=${`Select ${contract.one} ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />
+                  <input type="checkbox" aria-label=${`Select ${collection.one} ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />
                 </td>
                 <td class="number id">
-                  <a href=${linkOf(id)} aria-label=${`${capitalized(contract.one)} ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}>${id}</a>
+                  <a href=${linkOf(id)} aria-label=${`${capitalized(collection.one)} ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}>${id}</a>
                 </td>
-                ${contract.title >= 0 && html`<td class="text main">${shownValue(values[contract.title] ?? null)}</td>`}
-                ${contract.group >= 0 && html`<td class="text tag">${groupChip(values[contract.group] ?? null)}</td>`}
+                ${collection.title >= 0 && html`<td class="text main">${shownValue(values[collection.title] ?? null)}</td>`}
+                ${collection.group >= 0 && html`<td class="text tag">${groupChip(values[collection.group] ?? null)}</td>`}
                 ${others.map((index) => html`<td class="text">${shownValue(values[index] ?? null)}</td>`)}
                 <td class="text created">
                   <span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>

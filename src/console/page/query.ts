@@ -1,7 +1,7 @@
 // The search as it is typed, such as `mons tag:tropical created:today`, and the parameters of a
 // request for it.
 
-import { contract, groupName } from "./shown-contract.ts";
+import { collection, groupName } from "./shown-contract.ts";
 
 type Parameters = [name: string, value: string][];
 
@@ -16,8 +16,8 @@ interface Term {
 export function filterExamples(): string[] {
   const group = groupFilter();
   return [
-    ...(contract.id.isText ? [] : ["300-400"]),
-    ...(group === undefined ? [] : [withGroup("", contract.groupExample), `${group}:none`]),
+    ...(collection.id.isText ? [] : ["300-400"]),
+    ...(group === undefined ? [] : [withGroup("", collection.groupExample), `${group}:none`]),
     "token:ci",
     "created:today",
     "created:2026-11-01..2026-11-07",
@@ -28,7 +28,7 @@ export function filterExamples(): string[] {
 function exampleOf(filter: string): string | undefined {
   const group = groupFilter();
   if (group !== undefined && filter === group)
-    return `${withGroup("", contract.groupExample)}, ${group}:"two words" or ${group}:none`;
+    return `${withGroup("", collection.groupExample)}, ${group}:"two words" or ${group}:none`;
   if (filter === "token") return "token:ci";
   return filter === "created"
     ? "created:today, created:2026-11-01 or created:2026-11-01..2026-11-07"
@@ -82,7 +82,7 @@ function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
     const parameters = unfinished === undefined ? parseFilter(name, text, isQuoted) : undefined;
     return parameters ?? `Write ${example}.`;
   }
-  const range = isQuoted || contract.id.isText ? null : /^(-?\d{1,19})(?:-(-?\d{1,19}))?$/.exec(text);
+  const range = isQuoted || collection.id.isText ? null : /^(-?\d{1,19})(?:-(-?\d{1,19}))?$/.exec(text);
   if (range === null) return text === "" ? [] : [["word", text]];
   const [, min = "", max = min] = range;
   return [

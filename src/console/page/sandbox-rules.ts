@@ -8,7 +8,7 @@ import { formatCount } from "./formats.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
 import { html, untrustedText } from "./markup.ts";
-import { contract, groupName } from "./shown-contract.ts";
+import { collection, groupName } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 export interface RuleList {
@@ -83,13 +83,13 @@ function examples(): Example[] {
       { times: 1, match: { method: "POST" }, outcome: { error: 50300, commit: true } },
     ],
     [
-      `One ${contract.one} in ten waits for two seconds`,
+      `One ${collection.one} in ten waits for two seconds`,
       { match: { share: 0.1 }, outcome: { delay: { seconds: 2 } } },
     ],
-    !contract.id.isText && ["One id fails", { match: { id: 42 }, outcome: { error: 50000 } }],
+    !collection.id.isText && ["One id fails", { match: { id: 42 }, outcome: { error: 50000 } }],
     group !== undefined && [
       `One ${group} is dropped before the commit`,
-      { match: fieldCondition(group, contract.groupExample), outcome: { drop: "beforeCommit" } },
+      { match: fieldCondition(group, collection.groupExample), outcome: { drop: "beforeCommit" } },
     ],
     ["The response is cut off", { outcome: { body: "truncated" } }],
     ["The response is slow", { outcome: { bytesPerSecond: 10 } }],

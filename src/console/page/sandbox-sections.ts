@@ -11,7 +11,7 @@ import { useState } from "./library.js";
 import { formatDate, html, onSubmit, textsOf } from "./markup.ts";
 import { SandboxRequests } from "./sandbox-requests.ts";
 import { type RuleList, SandboxRules } from "./sandbox-rules.ts";
-import { contract } from "./shown-contract.ts";
+import { collection } from "./shown-contract.ts";
 
 /** Makes a change now, and says what was done. */
 type Run = (change: () => Promise<unknown>, done: string) => Promise<void>;
@@ -49,7 +49,7 @@ export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => vo
         <h2 id="sandbox-title">Sandbox</h2>
         <button type="button" class="danger" onClick=${() => setResetting(true)}>Reset</button>
       </header>
-      <p class="note">Nothing is kept: ${contract.many} and tokens are gone when the server ends.</p>
+      <p class="note">Nothing is kept: ${collection.many} and tokens are gone when the server ends.</p>
       <${ErrorMessage} text=${error === "" ? loaded.error : error} />
       <p class="note done" role="status">${done}</p>
       ${

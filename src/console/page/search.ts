@@ -94,5 +94,5 @@ function loadPart(query: string, after: string, count: number): Promise<Part> {
   const parameters = new URLSearchParams(parseQuery(query).parameters);
   if (after !== "") parameters.set("after", after);
   parameters.set("count", String(count));
-  return get(`plants?${parameters}`);
+  return get("plants", [...parameters]);
 }

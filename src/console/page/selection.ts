@@ -10,7 +10,7 @@ import { html, untrustedText } from "./markup.ts";
 import { groupLabel, labelOf } from "./plant-draft.ts";
 import { undo } from "./plant-history.ts";
 import { findAll } from "./search.ts";
-import { contract, formatPlants, groupName } from "./shown-contract.ts";
+import { collection, formatPlants, groupName } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 type Change = "delete" | "group";
@@ -90,7 +90,7 @@ export function Selection({
     ${
       ids.size > 0 &&
       html`
-        <div class="inline" role="group" aria-label=${`Selected ${contract.many}`}>
+        <div class="inline" role="group" aria-label=${`Selected ${collection.many}`}>
           <b role="status">${count} selected</b>
           <button type="button" class="quiet" disabled=${isBusy} onClick=${selectAll}>Select all found</button>
           <button type="button" class="quiet" onClick=${() => onSelect(new Set())}>Select none</button>
@@ -114,7 +114,7 @@ export function Selection({
         >
           ${change === "group" && html`<${GroupInput} group=${group} onGroup=${setGroup} />`}
           <p class="note">
-            ${change === "delete" ? `A client that sends one of these ids again creates the ${contract.one} again.` : group === "" ? `The ${groupLabel()} of each is removed.` : html`All of them get the ${groupLabel()} ${untrustedText(group)}.`}
+            ${change === "delete" ? `A client that sends one of these ids again creates the ${collection.one} again.` : group === "" ? `The ${groupLabel()} of each is removed.` : html`All of them get the ${groupLabel()} ${untrustedText(group)}.`}
             ${" "}It is one run of the history, and can be undone.
           </p>
         <//>
@@ -124,7 +124,7 @@ export function Selection({
 }
 
 function GroupInput({ group, onGroup }: { group: string; onGroup: (group: string) => void }) {
-  const { input = "text", isRequired = false } = contract.fields[contract.group] ?? {};
+  const { input = "text", isRequired = false } = collection.fields[collection.group] ?? {};
   const shared = { label: labelOf(groupName() ?? ""), name: "group", value: group, onText: onGroup };
   if (typeof input !== "string")
     return html`<${Choice} options=${["", ...input].map((value) => [value, value || "none"])} ...${shared} />`;

@@ -7,7 +7,7 @@ import { ActionDialog, Confirmation, Dialog, ErrorMessage } from "./dialogs.ts";
 import { useLoaded } from "./hooks.ts";
 import { type ComponentChildren, useState } from "./library.js";
 import { html, relativeTime, textsOf, untrustedText } from "./markup.ts";
-import { contract } from "./shown-contract.ts";
+import { collection } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 /** The dialog that is open, with the name of its token. */
@@ -74,7 +74,7 @@ export function Tokens({ tick }: { tick: number }) {
         <button type="button" onClick=${() => open({ kind: "issue", name: "" })}>Issue a token</button>
       </header>
       <${ErrorMessage} text=${error} />
-      ${tokens !== null && active.length === 0 && html`<p class="empty">No token is active. Issue one for each client that creates ${contract.many}.</p>`}
+      ${tokens !== null && active.length === 0 && html`<p class="empty">No token is active. Issue one for each client that creates ${collection.many}.</p>`}
       ${rows(active)}
       ${
         ended.length > 0 &&

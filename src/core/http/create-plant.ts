@@ -13,7 +13,7 @@ import type { Operation, OperationServices } from "./operation.ts";
 import { checkHeaders } from "./required-headers.ts";
 
 /** The ids that a create tries. */
-const takenIdsMax = 100;
+export const takenIdsMax = 100;
 
 /** The row of the create in the table of operations. */
 export function createOperation(collection: Collection): Operation {

@@ -28,8 +28,9 @@ for (const engine of engines)
       const client = await ConsoleClient.of(server);
       const { contract } = (await client.read("session")).json as { contract: PageContract };
       useContract(contract);
-      expect(contract).toMatchObject({ one: "parcel", path: "/v2/parcels", groupExample: "packed" });
-      const names = contract.fields.map(({ name }) => name);
+      const [collection] = contract.collections;
+      expect(collection).toMatchObject({ one: "parcel", path: "/v2/parcels", groupExample: "packed" });
+      const names = (collection?.fields ?? []).map(({ name }) => name);
       const shown = ["sender", "fragile", "weight", "status", "shipped_at", "items", "note"];
       const at = shown.map((name) => names.indexOf(name));
       const rows = async (query?: Record<string, string>) => (await client.plants<Row>(query)).plants;
@@ -110,10 +111,11 @@ for (const engine of engines)
       const client = await ConsoleClient.of(server);
       const { contract } = (await client.read("session")).json as { contract: PageContract };
       useContract(contract);
-      expect(contract.id).toEqual({
+      expect(contract.collections[0]?.id).toEqual({
         name: "code",
         isText: true,
         hint: "A string, of 1 to 255 bytes, such as M6-20",
+        isMade: false,
       });
       const ids = [
         "a b:c",

@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { BadRequestError } from "../../../src/admin-pages/admin-responses.ts";
+import type { ConsoleContext } from "../../../src/console/console-context.ts";
 import { Imports } from "../../../src/console/import-calls.ts";
-import { PlantChanges } from "../../../src/console/plant-changes.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";
@@ -37,19 +37,23 @@ class HeldStore {
 const settings = { format: "ndjson", update: "off" };
 
 function start(
-  imports: Imports,
+  { imports, context }: Started,
   file: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
   changed: Partial<typeof settings> = {},
   signal?: AbortSignal,
 ) {
   const parameters = new URLSearchParams({ ...settings, ...changed });
   const request = new Request("http://localhost/", { method: "POST", body: file, signal: signal ?? null });
-  return imports.run(parameters, request, "::1");
+  return imports.run(context, parameters, request, "::1");
 }
 
-function importsOf(store: HeldStore): Imports {
-  const context = consoleContext({ store });
-  return new Imports(context, new PlantChanges(context));
+interface Started {
+  readonly imports: Imports;
+  readonly context: ConsoleContext;
+}
+
+function importsOf(store: HeldStore): Started {
+  return { imports: new Imports(), context: consoleContext({ store }) };
 }
 
 function plantLines(from: number, count: number): Uint8Array<ArrayBuffer> {
@@ -105,7 +109,7 @@ async function importText(context: MemoryContext, changed: Partial<typeof settin
       if (offset >= bytes.length) controller.close();
     },
   });
-  return start(new Imports(context, new PlantChanges(context)), file, changed);
+  return start({ imports: new Imports(), context }, file, changed);
 }
 
 test("a report has the first rejected lines", async () => {
@@ -127,8 +131,9 @@ test("the content decides what is read, and what the report is", async () => {
   expect(array).toMatchObject({ created: 1, rejected: 1, format: "ndjson", advice: null });
   expect(JSON.parse(array.report)).toMatchObject({ line: 2, column: 1, text: '{"id":2}' });
   const latin1 = Buffer.from("id,name\n3,Ch\xeane\n", "latin1");
-  const imports = new Imports(context, new PlantChanges(context));
-  expect(await start(imports, new Uint8Array(latin1), { format: "csv" })).toMatchObject({
+  expect(
+    await start({ imports: new Imports(), context }, new Uint8Array(latin1), { format: "csv" }),
+  ).toMatchObject({
     rejected: 1,
     format: "csv",
     advice: expect.stringContaining("iconv -f WINDOWS-1252"),

@@ -13,7 +13,7 @@ import { anyPlantOf } from "../../support/random.ts";
 
 /** Gives the page a contract, as it receives it in JSON. */
 function show(collection: SingleContract): void {
-  useContract(JSON.parse(JSON.stringify(pageContract(collection, collection))) as PageContract);
+  useContract(JSON.parse(JSON.stringify(pageContract(collection))) as PageContract);
 }
 
 test("any plant that is shown and saved without a change is the same plant", async () => {
@@ -78,6 +78,11 @@ test("labels tell fields apart, and are short", async () => {
     "Sender",
     '" "',
     "Proto",
+  ]);
+  expect(["eventDescription", "EventId", "parcelURL"].map(labelOf)).toEqual([
+    "Event description",
+    "Event id",
+    "Parcel URL",
   ]);
   expect(labelOf(long)).toBe(`X${"x".repeat(59)}…`);
 });

@@ -7,7 +7,7 @@ import { useContract } from "../../../src/console/page/shown-contract.ts";
 import { pageContract } from "../../../src/console/page-contract.ts";
 import { plantStore } from "../../support/contracts.ts";
 
-useContract(pageContract(plantStore, plantStore));
+useContract(pageContract(plantStore));
 
 const parametersOf = (query: string) => {
   const { parameters, problem } = parseQuery(query);
@@ -71,11 +71,12 @@ test("the help has examples of all filters; a range is one only where ids are in
     "created:2026-11-01..2026-11-07",
   ];
   expect(filterExamples()).toEqual(["300-400", ...examples]);
-  const { id, ...others } = pageContract(plantStore, plantStore);
-  useContract({ ...others, id: { ...id, isText: true } });
+  const shown = pageContract(plantStore);
+  const collections = shown.collections.map((each) => ({ ...each, id: { ...each.id, isText: true } }));
+  useContract({ ...shown, collections });
   expect(filterExamples()).toEqual(examples);
   expect(parametersOf("300-400")).toEqual([["word", "300-400"]]);
-  useContract({ ...others, id });
+  useContract(shown);
 });
 
 test("every tag is found again in the search that a click on it types", () => {
