@@ -7,8 +7,9 @@ import { groupLabel, labelOf } from "./plant-draft.ts";
 import type { ListedPlant } from "./search.ts";
 import { collection } from "./shown-contract.ts";
 
-/** More columns do not fit: the list scrolls. */
+/** More columns do not fit beside ids that are integers, or texts such as a UUID: the list scrolls. */
 const textColumnsMax = 5;
+const textColumnsBesideTextMax = 3;
 
 export function PlantTable({
   plants,
@@ -32,6 +33,7 @@ export function PlantTable({
   const shown = [collection.title, collection.group, ...others].filter((index) => index >= 0);
   /** The columns as wide as their texts: all fields but the first, and the time of creation. */
   const textColumns = Math.max(1, shown.length);
+  const isWide = textColumns > (collection.id.isText ? textColumnsBesideTextMax : textColumnsMax);
   const pageIds = new Set(plants.map(({ id }) => id));
   const isPageSelected = pageIds.isSubsetOf(selected);
   /**
@@ -52,7 +54,7 @@ export function PlantTable({
     html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupLabel()} ${value}`} onClick=${() => onGroup(value)}>${untrustedText(value)}</button>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label=${`List of ${collection.many}`}>
-      <table class=${`list ${textColumns > textColumnsMax ? "many" : ""}`} style=${{ "--columns": textColumns }}>
+      <table class=${`list ${isWide ? "many" : ""}`} style=${{ "--columns": textColumns }}>
         <thead>
           <tr>
             <th scope="col" class="check">

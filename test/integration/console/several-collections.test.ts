@@ -7,7 +7,7 @@ import { ConsoleClient } from "../../support/console.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
-import { post, send } from "../../support/http.ts";
+import { send } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 interface Row {
@@ -95,10 +95,12 @@ test("charts count the creates and errors of the collection that is named", asyn
   await using server = await RunningServer.startInProcess({ database, args: ["--contract", path] });
   const client = await ConsoleClient.of(server);
   const token = await server.createToken("ci");
-  const at = (name: string) => ({ url: server.url.replace("/parcels", `/${name}`), token });
-  expect((await post(at("parcels"), '{"id":7,"sender":"Ada"}')).status).toBe(201);
-  expect((await post(at("parcels"), '{"id":8,"sender":"Ada"}')).status).toBe(201);
-  expect((await post(at("couriers"), "{}")).status).toBe(400);
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const create = (name: string, body: string) =>
+    send(`${server.url}/${name}`, { method: "POST", headers, body });
+  expect((await create("parcels", '{"id":7,"sender":"Ada"}')).status).toBe(201);
+  expect((await create("parcels", '{"id":8,"sender":"Ada"}')).status).toBe(201);
+  expect((await create("couriers", "{}")).status).toBe(400);
   await client.write("plants?collection=couriers", {
     body: JSON.stringify({ courierId, name: "Grace" }),
   });

@@ -88,6 +88,28 @@ test.concurrent("the search, its page, and an open plant are in the address", as
   });
 });
 
+test.concurrent("a click shows another collection, which is in the address, and a step back the last one", async () => {
+  const args = ["--contract", join(import.meta.dir, "../../contracts/estate.yaml")];
+  await withPage(browser, { args }, async ({ page, console }) => {
+    await page.goto(`${console}#collection=couriers&q=Ada`);
+    await page.getByText("No courier was found for Ada.").waitFor();
+    await page.getByRole("link", { name: "Special events" }).click();
+    await page.getByText("There are no special events yet.").waitFor();
+    expect(page.url()).toEndWith("#collection=special-events");
+    // The server makes the id.
+    await page.getByRole("button", { name: "Add a special event" }).click();
+    await page.keyboard.type("Pirate workshop");
+    await page.getByLabel("Location").fill("Room 7");
+    await page.keyboard.press("Enter");
+    await page.getByText(/^Special event \d+ is stored\.$/).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText(/^1 special event, /).waitFor();
+    await page.goBack();
+    await page.getByText("No courier was found for Ada.").waitFor();
+    expect(await page.getByRole("searchbox").inputValue()).toBe("Ada");
+  });
+});
+
 test.concurrent("a search that takes long shows how far it is and what it found, is stopped, and continues there", async () => {
   await withPage(browser, {}, async ({ page, target, console }) => {
     await post(target, plantJson(1n, "Hoya"));
