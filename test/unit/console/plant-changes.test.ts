@@ -2,8 +2,11 @@
 // in memory.
 
 import { expect, spyOn, test } from "bun:test";
+import { join } from "node:path";
 import { getPlant, listPlants } from "../../../src/console/plant-calls.ts";
 import { PlantChanges } from "../../../src/console/plant-changes.ts";
+import type { Collection } from "../../../src/core/contract/contract.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
@@ -48,6 +51,19 @@ test("a plant is created with the checks of the public operation", async () => {
     { message: "plant created", fields: { id: "9007199254740993", client } },
   ]);
   expect(context.created).toBe(1);
+});
+
+test("a plant without an id gets one that the server makes, and another where that is taken", async () => {
+  const text = await Bun.file(join(import.meta.dir, "../../contracts/estate.yaml")).text();
+  const estate = await readContract({ text });
+  const collection = estate.collections.find(({ name }) => name === "special-events") as Collection;
+  await using context = new MemoryContext({ ...estate, ...collection });
+  const ids = [1n, 1n, 1n, 2n];
+  const changes = new PlantChanges({ ...context, newId: () => ids.shift() ?? 0n, reader: context.reader });
+  const body = '{"eventName":"Pirate workshop","location":"Room 7"}';
+  expect(await changes.create({ body }, client)).toEqual({ id: 1n });
+  expect(await changes.create({ body }, client)).toEqual({ id: 2n });
+  expect([context.created, ids]).toEqual([2, []]);
 });
 
 test("a plant is replaced and deleted only while it is what the operator was shown", async () => {

@@ -2,8 +2,15 @@
 // numbers continue after a restart.
 
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { appendSamples } from "../../../src/console/page/samples.ts";
-import { RecentSamples, sampleMs, samplesMax } from "../../../src/console/recent-samples.ts";
+import {
+  CollectionSamples,
+  RecentSamples,
+  sampleMs,
+  samplesMax,
+} from "../../../src/console/recent-samples.ts";
+import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import type { Result, ServerEvent } from "../../../src/core/observability/server-event.ts";
 
 function completed(result: Result, endedAt: number, ms = 1): ServerEvent {
@@ -56,6 +63,29 @@ test("each event is in the sample of its time, and errors by their number", () =
   ]);
   expect(recent.since(1, 10_000)).toMatchObject({ first: 1, samples: samples.slice(1) });
   expect(recent.since(2, 10_000)).toMatchObject({ first: 2, samples: [] });
+});
+
+test("a request is counted for the collection of its path, and what belongs to none for all", async () => {
+  const text = await Bun.file(join(import.meta.dir, "../../contracts/estate.yaml")).text();
+  const estate = await readContract({ text });
+  const all = new CollectionSamples(estate, 0, 0);
+  const request = (result: Result, path?: string) => {
+    const event = completed(result, 1) as Extract<ServerEvent, { kind: "requestCompleted" }>;
+    const operation = path === undefined ? undefined : { operationId: "", path };
+    all.handle({ ...event, request: { ...event.request, operation } });
+  };
+  request("created", "/parcels");
+  request("created", "/couriers");
+  request("conflict", "/couriers/{id}");
+  request("notFound");
+  all.handle({ kind: "batchCommitted", plants: 2, startedAt: 0, endedAt: 1 });
+  const counted = estate.collections.map((collection) => all.of(collection).since(0, sampleMs).samples[0]);
+  expect(counted).toMatchObject([
+    { created: 1, batchPlants: 2, errors: { 40400: 1 } },
+    { created: 1, batchPlants: 2, errors: { 40400: 1, 40009: 1 } },
+    { created: 0, batchPlants: 2, errors: { 40400: 1 } },
+  ]);
+  expect(Object.keys(counted[0]?.errors ?? {})).toEqual(["40400"]);
 });
 
 test("samples are numbered by the time since the epoch, whatever the clock of the events starts at", () => {
