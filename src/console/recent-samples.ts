@@ -16,7 +16,8 @@ const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as cons
 
 /**
  * The samples of each collection. Those of a request are of the collection that has its path; commits,
- * and requests for what belongs to none, are in the samples of all. Choosing them costs a request 20 ns.
+ * and requests for what belongs to none, are in the samples of all. Choosing them costs a request at most
+ * 20 ns.
  */
 export class CollectionSamples {
   readonly #all: readonly RecentSamples[];
