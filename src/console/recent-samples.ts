@@ -15,9 +15,9 @@ export const samplesMax = 720;
 const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
 
 /**
- * The samples of each collection. Those of a request are of the collection that has its path; commits,
- * and requests for what belongs to none, are in the samples of all. Choosing them costs a request at most
- * 20 ns.
+ * The samples of each collection. A request is counted for the collection that has its path;
+ * commits, and requests for what belongs to none, are counted for all. Finding the collection takes
+ * at most 20 ns.
  */
 export class CollectionSamples {
   readonly #all: readonly RecentSamples[];
