@@ -1,4 +1,5 @@
-// Counts all plants of a collection, in parts, so that no other read waits for more than one of them.
+// Counts all plants of a collection, in parts, so that no other read waits for more than one of
+// them.
 
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { ConsoleContext } from "./console-context.ts";

@@ -1,5 +1,6 @@
 // The address of what is shown, after the # of the page's own: the collection where there are
-// several, a search, its page, and an open plant. It survives a reload, and can be sent to another operator.
+// several, a search, its page, and an open plant. It survives a reload, and can be sent to another
+// operator.
 
 import { collectionParameters } from "./shown-contract.ts";
 

@@ -7,8 +7,9 @@ import { groupLabel, labelOf } from "./plant-draft.ts";
 import type { ListedPlant } from "./search.ts";
 import { collection } from "./shown-contract.ts";
 
-/** More columns do not fit beside ids that are integers, or texts such as a UUID: the list scrolls. */
+/** More columns do not fit: the list scrolls. */
 const textColumnsMax = 5;
+/** The same beside ids that are texts, such as UUIDs. */
 const textColumnsBesideTextMax = 3;
 
 export function PlantTable({

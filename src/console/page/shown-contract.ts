@@ -37,7 +37,10 @@ export function showCollection(name: string): void {
   collection = collectionNamed(name);
 }
 
-/** The parameter of addresses and requests that says which collection is in view, where there are several. */
+/**
+ * The parameter of addresses and requests that says which collection is in view, where there are
+ * several.
+ */
 export function collectionParameters(): [name: string, value: string][] {
   return contract.collections.length > 1 ? [["collection", collection.name]] : [];
 }
