@@ -10,6 +10,7 @@ import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
+import { settled } from "../../support/settled.ts";
 import { openedStore } from "../../support/stored-plants.ts";
 
 const source = { text: await Bun.file(contractFile("estate.yaml")).text() };
@@ -126,7 +127,7 @@ for (const engine of engines)
         expect(await sql.query(`SELECT count(*) AS plants FROM ${table}`)).toEqual([{ plants }]);
     });
 
-    test("a collection more is taken over, and one that is gone keeps its plants", async () => {
+    test("a collection more is taken over, and one with plants is not dropped silently", async () => {
       await using estate = await start();
       const { database, request } = estate;
       await request("POST", "/parcels", { id: 1, sender: "Ada" });
@@ -154,8 +155,10 @@ for (const engine of engines)
           "rooms",
         ]);
       }
-      await using store = await openedStore(database, undefined, without);
-      expect(store.contract.collections.map(({ name }) => name)).toEqual(["couriers", "special-events"]);
+      expect(await settled(openedStore(database, undefined, without))).toThrow(
+        "the contract no longer has /parcels (1 parcel)",
+      );
+      await using store = await openedStore(database);
       await using sql = await store.openSql();
       expect(await sql.query("SELECT count(*) AS plants FROM parcels")).toEqual([{ plants: 1n }]);
       expect(await sql.query("SELECT count(*) AS plants FROM rooms")).toEqual([{ plants: 0n }]);

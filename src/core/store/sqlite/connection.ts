@@ -1,7 +1,7 @@
 // Opens SQLite files so that a commit is on stable storage when it returns, also while other
 // processes have them open.
 
-import { accessSync, closeSync, constants, openSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
@@ -44,7 +44,7 @@ export async function openDatabase(
 ): Promise<OpenDatabase> {
   assertOwnWal(path);
   // A contract that cannot be read leaves no file behind.
-  const isNew = mode === "create" && fileId(path) === undefined;
+  const isNew = mode === "create" && !existsSync(path);
   if (isNew && wanted !== undefined && known === undefined) {
     const { readContract } = await import("../../contract/description/read-contract.ts");
     known = await readContract(wanted);
