@@ -47,17 +47,22 @@ export class Csv implements RecordFormat<CsvCells> {
   readonly countLineEnds = countLineEnds;
   readonly #collection: Collection;
   readonly #onHeader: ReadOptions["onHeader"];
+  readonly #ids: ReadOptions["ids"];
+  /** The columns that the header must name. */
+  readonly #required: readonly string[];
   #columns: Columns | undefined;
   #header = "";
   #delimiter: Delimiter = ",";
 
-  constructor(collection: Collection, { onHeader }: ReadOptions) {
+  constructor(collection: Collection, { onHeader, ids }: ReadOptions) {
     this.#collection = collection;
     this.#onHeader = onHeader;
+    this.#ids = ids;
+    this.#required = requiredColumns(collection, ids !== undefined);
   }
 
   parse(text: string, onRecord: OnCsvRecord): number {
-    if (this.#columns === undefined) this.#delimiter = findDelimiter(this.#collection, text);
+    if (this.#columns === undefined) this.#delimiter = findDelimiter(this.#collection, this.#required, text);
     return parseCsvRecords(text, this.#delimiter, onRecord);
   }
 
@@ -70,7 +75,7 @@ export class Csv implements RecordFormat<CsvCells> {
     if (text.trim() === "" || ("every" in cells && cells.every(isAbsent))) return undefined;
     if (this.#columns === undefined && separatorLine.test(text)) return undefined;
     if (this.#columns === undefined) {
-      const { columns, ignored } = parseHeader(this.#collection, cells, text);
+      const { columns, ignored } = parseHeader(this.#collection, this.#required, cells, text);
       this.#columns = columns;
       this.#header = text;
       const absent = this.#collection.fields.filter((_, index) => columns.fields[index] === -1);
@@ -85,7 +90,7 @@ export class Csv implements RecordFormat<CsvCells> {
 
   assertHeader(): void {
     if (this.#columns === undefined)
-      throw new OperatorError(`the file has no header; ${headerAdvice(this.#collection)}`);
+      throw new OperatorError(`the file has no header; ${headerAdvice(this.#collection, this.#required)}`);
   }
 
   #parseCells(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
@@ -101,10 +106,8 @@ export class Csv implements RecordFormat<CsvCells> {
         `The record has ${cells.length} cell${cells.length === 1 ? "" : "s"}, but the header has ${columns.count}: ${advice}.`,
       );
     }
-    return parsePlantTexts(this.#collection, {
-      id: cells[columns.id],
-      values: columns.fields.map((column) => cells[column]),
-    });
+    const texts = { id: cells[columns.id], values: columns.fields.map((column) => cells[column]) };
+    return parsePlantTexts(this.#collection, texts, this.#ids?.make);
   }
 }
 
@@ -113,19 +116,20 @@ export function columnNames({ id, fields }: Pick<Collection, "id" | "fields">): 
   return [id.name, ...fields.map(({ name }) => name)];
 }
 
-function requiredColumns({ id, fields }: Collection): string[] {
-  return [id.name, ...fields.flatMap(({ name, isRequired }) => (isRequired ? [name] : []))];
+function requiredColumns({ id, fields }: Collection, makesIds: boolean): string[] {
+  const required = fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+  return makesIds ? required : [id.name, ...required];
 }
 
-function headerAdvice(collection: Collection): string {
-  const optional = collection.fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name]));
+function headerAdvice(collection: Collection, required: readonly string[]): string {
+  const optional = columnNames(collection).filter((name) => !required.includes(name));
+  if (required.length === 0) return `its first line must name some of the columns ${optional.join(", ")}`;
   const others = optional.length === 0 ? "" : `, and may name ${optional.join(", ")}`;
-  return `its first line must name the columns ${requiredColumns(collection).join(" and ")}${others}`;
+  return `its first line must name the columns ${required.join(" and ")}${others}`;
 }
 
 /** The delimiter with which the header has all required columns; the comma if none does. */
-function findDelimiter(collection: Collection, text: string): Delimiter {
-  const required = requiredColumns(collection);
+function findDelimiter(collection: Collection, required: readonly string[], text: string): Delimiter {
   const hasRequired = (delimiter: Delimiter) => {
     let header: CsvCells | undefined;
     parseCsvRecords(text, delimiter, (cells, start, end) => {
@@ -134,9 +138,14 @@ function findDelimiter(collection: Collection, text: string): Delimiter {
     });
     if (header === undefined || "error" in header) return false;
     const places = placesOf(collection, header);
-    return required.every((name) => places.get(name)?.length !== 0);
+    return required.every((name) => places.get(name)?.length !== 0) && hasColumn(places);
   };
   return delimiters.find(hasRequired) ?? ",";
+}
+
+/** A file may need no column in particular. */
+function hasColumn(places: ReadonlyMap<string, readonly number[]>): boolean {
+  return [...places.values()].some(({ length }) => length > 0);
 }
 
 /** Excel reads and writes a first line that names the delimiter. */
@@ -146,15 +155,17 @@ const isAbsent = (cell: string | undefined) => cell === undefined;
 
 function parseHeader(
   collection: Collection,
+  required: readonly string[],
   cells: CsvCells,
   text: string,
 ): { readonly columns: Columns; readonly ignored: readonly string[] } {
-  const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice(collection)}`);
+  const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice(collection, required)}`);
   if ("error" in cells) throw invalid(`the header is not CSV in UTF-8: ${cells.error}`);
   const places = placesOf(collection, cells);
-  const missing = requiredColumns(collection).filter((name) => places.get(name)?.length === 0);
+  const missing = required.filter((name) => places.get(name)?.length === 0);
   if (missing.length > 0)
     throw invalid(`the header has no column ${missing.join(" and no ")}; it is ${shorten(text)}`);
+  if (!hasColumn(places)) throw invalid(`the header has no column of a field; it is ${shorten(text)}`);
   const twice = [...places].flatMap(([name, { length }]) => (length > 1 ? [name] : []));
   if (twice.length > 0) throw invalid(`the header has the column ${twice.join(" and ")} twice`);
   const read = new Set([...places.values()].flat());

@@ -140,10 +140,20 @@ class BatchImporter {
     this.#options.onBatch?.();
   }
 
-  #reject({ plant, ...record }: ImportRecord): void {
+  #reject({ plant, isNumbered = false, ...record }: ImportRecord): void {
     this.#options.counts.rejected++;
-    const error = plant instanceof ApiError ? plant : conflictError(this.#store.collection, plant);
+    const error = plant instanceof ApiError ? plant : this.#conflict(plant, isNumbered);
     this.#options.onRejected({ ...record, error });
+  }
+
+  #conflict(plant: Plant, isNumbered: boolean): ApiError {
+    const { collection } = this.#store;
+    if (!isNumbered) return conflictError(collection, plant);
+    const { words, id } = collection;
+    return new ApiError(
+      "conflict",
+      `The id ${id.type.toJson(plant.id)}, made from the number of the record, already holds a different ${words.one}, which is unchanged; import another file with another --key.`,
+    );
   }
 
   /** Creates the plants, and retries those that are `unavailable`. */

@@ -136,15 +136,17 @@ export class JsonReader implements RecordReader {
     const bytes = this.#pending.length === 0 ? last : Buffer.concat([...this.#pending, last]);
     this.#pending = [];
     this.#pendingBytes = 0;
-    const { recordBytesMax, encoding } = this.#options;
+    const { encoding, ids } = this.#options;
     const text = decodeUtf8(bytes, "kept");
     encoding?.add(bytes, text);
     const { line, column } = this.#start;
-    if (text !== undefined)
-      return toRecord({ line, column, text, plant: parsePlantJson(this.#collection, text) }, recordBytesMax);
+    if (text !== undefined) {
+      const plant = parsePlantJson(this.#collection, text, ids?.make);
+      return toRecord({ line, column, text, plant }, this.#options);
+    }
     const plant = parsePlant(this.#collection, bytes);
     const own = { text: lossyText(bytes), bytes: new Uint8Array(bytes) };
-    return toRecord({ line, column, ...own, plant }, recordBytesMax);
+    return toRecord({ line, column, ...own, plant }, this.#options);
   }
 
   #hold(bytes: Uint8Array): void {

@@ -2,7 +2,6 @@
 
 import { decodeUtf8 } from "../core/contract/json/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { EncodingGuess } from "./encoding.ts";
 import {
   heldBytesMaxOf,
   type ImportRecord,
@@ -37,9 +36,8 @@ const byteOrderMark = Buffer.from("\ufeff");
 
 export class LineReader<Parsed> implements RecordReader {
   readonly #format: RecordFormat<Parsed>;
-  readonly #recordBytesMax: number;
+  readonly #options: RecordOptions;
   readonly #heldBytesMax: number;
-  readonly #encoding: EncodingGuess | undefined;
   /** The line of the next record. */
   #line = 1;
   /** Bytes of a record that has not ended. */
@@ -48,11 +46,10 @@ export class LineReader<Parsed> implements RecordReader {
   /** A record that spans many chunks is parsed again only when its size has doubled. */
   #parseFromBytes = 0;
 
-  constructor(format: RecordFormat<Parsed>, { recordBytesMax, encoding }: RecordOptions) {
+  constructor(format: RecordFormat<Parsed>, options: RecordOptions) {
     this.#format = format;
-    this.#recordBytesMax = recordBytesMax;
-    this.#heldBytesMax = heldBytesMaxOf(recordBytesMax);
-    this.#encoding = encoding;
+    this.#options = options;
+    this.#heldBytesMax = heldBytesMaxOf(options.recordBytesMax);
   }
 
   read(chunk: Uint8Array): ImportRecord[] {
@@ -100,7 +97,7 @@ export class LineReader<Parsed> implements RecordReader {
     // Decoding many records at once takes a tenth of the time of decoding each.
     const text = decodeUtf8(own, "kept");
     if (text === undefined) return markBytes + this.#parseRecordsOneByOne(own, records);
-    this.#encoding?.add(own, text);
+    this.#options.encoding?.add(own, text);
     const end = this.#format.parse(text, (parsed, start, recordEnd) =>
       this.#add(parsed, text.slice(start, recordEnd), records),
     );
@@ -113,7 +110,7 @@ export class LineReader<Parsed> implements RecordReader {
     return this.#format.parse(characters, (_, start, end) => {
       const own = bytes.subarray(start, end);
       const text = decodeUtf8(own, "kept");
-      this.#encoding?.add(own, text);
+      this.#options.encoding?.add(own, text);
       if (text === undefined)
         this.#add(this.#format.invalid(own), lossyText(own), records, new Uint8Array(own));
       else if (text === "") this.#line++;
@@ -127,7 +124,7 @@ export class LineReader<Parsed> implements RecordReader {
     const plant = this.#format.toPlant(parsed, text);
     if (plant === undefined) return;
     const record = bytes === undefined ? { line, text, plant } : { line, text, bytes, plant };
-    records.push(toRecord(record, this.#recordBytesMax));
+    records.push(toRecord(record, this.#options));
   }
 }
 

@@ -5,14 +5,17 @@ import { ApiError } from "../core/contract/errors.ts";
 import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { parsePlant, parsePlantJson } from "../core/contract/plant.ts";
 import type { RecordFormat } from "./line-reader.ts";
-import type { ImportRecord } from "./record-reader.ts";
+import type { ImportRecord, RecordOptions } from "./record-reader.ts";
 
 const lineFeed = 0x0a;
 const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;
 
 /** A line is parsed only when it becomes a plant, and a blank one is skipped. */
-export const ndjson = (collection: Collection): RecordFormat<ImportRecord["plant"] | undefined> => ({
+export const ndjson = (
+  collection: Collection,
+  { ids }: RecordOptions,
+): RecordFormat<ImportRecord["plant"] | undefined> => ({
   parse(text, onRecord) {
     for (let start = 0; start < text.length; ) {
       const lineEnd = text.indexOf("\n", start);
@@ -31,7 +34,7 @@ export const ndjson = (collection: Collection): RecordFormat<ImportRecord["plant
     if (invalid !== undefined) return invalid;
     // Like a request body, a line may start with a byte order mark.
     const json = text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
-    const plant = parsePlantJson(collection, json);
+    const plant = parsePlantJson(collection, json, ids?.make);
     return plant instanceof ApiError && plant.code === "invalidJson" && endsWithComma(json)
       ? new ApiError("invalidJson", commaMessage)
       : plant;

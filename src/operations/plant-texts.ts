@@ -21,13 +21,21 @@ export interface PlantTexts {
   readonly values: readonly (string | undefined)[];
 }
 
-/** Parses and validates texts: the plant, or invalidPlant or unstorableText. */
-export function parsePlantTexts(collection: PlantSchema, texts: PlantTexts): Plant | ApiError {
+/**
+ * Parses and validates texts: the plant, or invalidPlant or unstorableText.
+ *
+ * @param newId chooses the id of texts without one.
+ */
+export function parsePlantTexts(
+  collection: PlantSchema,
+  texts: PlantTexts,
+  newId?: () => PlantId,
+): Plant | ApiError {
   const errors: string[] = [];
   const { id: member, fields } = collection;
-  const id = texts.id === undefined ? undefined : member.type.parse(texts.id);
-  if (texts.id === undefined) errors.push(missing(member));
-  else if (id === undefined) errors.push(wrongId(member, texts.id));
+  const id = texts.id === undefined ? newId?.() : member.type.parse(texts.id);
+  if (texts.id === undefined && id === undefined) errors.push(missing(member));
+  else if (texts.id !== undefined && id === undefined) errors.push(wrongId(member, texts.id));
   const values: (FieldValue | undefined)[] = [];
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index] as Field;

@@ -4,6 +4,7 @@
 import type { Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import type { EncodingGuess } from "./encoding.ts";
+import type { NumberedIds } from "./numbered-ids.ts";
 
 export interface ImportRecord {
   /** The number of its first line, from 1. */
@@ -15,6 +16,8 @@ export interface ImportRecord {
   /** Its bytes, if they are not UTF-8. */
   readonly bytes?: Uint8Array;
   readonly plant: Plant | ApiError;
+  /** Whether its id was made from its number. */
+  readonly isNumbered?: boolean;
 }
 
 /** How records are read. */
@@ -22,6 +25,8 @@ export interface RecordOptions {
   readonly recordBytesMax: number;
   /** Is shown all bytes. */
   readonly encoding?: EncodingGuess | undefined;
+  /** Makes the ids of records that have none; undefined if each must have one. */
+  readonly ids?: NumberedIds | undefined;
 }
 
 /** Reads the records of a file. Records before an error in the file are returned first. */
@@ -61,8 +66,12 @@ export function heldBytesMaxOf(recordBytesMax: number): number {
   return Math.max(16 * 2 ** 20, recordBytesMax);
 }
 
-/** Rejects a record that is too long, and lets the error of another say where in the file it is. */
-export function toRecord(record: ImportRecord, recordBytesMax: number): ImportRecord {
+/**
+ * Ends a record: rejects one that is too long, and lets the error of another say where in the file
+ * it is.
+ */
+export function toRecord(read: ImportRecord, { recordBytesMax, ids }: RecordOptions): ImportRecord {
+  const record = ids?.endRecord() ? { ...read, isNumbered: true } : read;
   if (isLongerThan(record.text, recordBytesMax)) return { ...record, plant: tooLong(recordBytesMax) };
   if (!(record.plant instanceof ApiError)) return record;
   const { code, message } = record.plant;

@@ -103,7 +103,7 @@ export function idempotencyKey(headers: Headers): string | undefined | ApiError 
 /** The id of a caller's key: from SHA-256, so that every server makes the same. */
 export function idOfKey(
   format: IdFormat,
-  { issuer, name }: Caller,
+  { issuer, name }: Pick<Caller, "issuer" | "name">,
   collection: string,
   key: string,
 ): PlantId {
