@@ -1,10 +1,9 @@
 // plantstore backup FILE: copies the store to a file while the server runs.
 
 import { Command } from "commander";
-import { onlyCollection } from "../core/contract/contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";
 import { withSettings } from "./config/command-options.ts";
-import { formatCount, printError } from "./output.ts";
+import { formatCounts, printError } from "./output.ts";
 
 export function backupCommand(): Command {
   const command = new Command("backup")
@@ -17,7 +16,7 @@ export function backupCommand(): Command {
   return withSettings(command, ["database"], async ({ database }, file: string) => {
     const { backUp } = await import("../operations/backup.ts");
     const { plants, contract } = backUp(database, file);
-    const { words } = onlyCollection(await readContract(contract));
-    printError(`${file}: ${formatCount(plants, words)}, verified.`);
+    const { collections } = await readContract(contract);
+    printError(`${file}: ${formatCounts(collections, plants)}, verified.`);
   });
 }

@@ -16,7 +16,6 @@ export interface ServerAddresses {
 
 export interface StartedServer extends ServerAddresses {
   readonly contract: Contract;
-  readonly collection: Collection;
   readonly version: string;
   /** The base URL that clients use, if the server is behind a proxy. */
   readonly publicUrl: string | undefined;
@@ -34,18 +33,23 @@ const labelWidth = "Documentation  ".length;
 
 /** The lines for a terminal: where the server is, and how to use its first token. */
 export function bannerLines(server: StartedServer, token: string | undefined, colours: boolean): string[] {
-  const { contract, collection, version, url, publicUrl, documentationUrl, consoleUrl, store, changed } =
-    server;
+  const { contract, version, url, publicUrl, documentationUrl, consoleUrl, store, changed } = server;
   const rows: Row[] = [
-    ["Interface", url + collection.path],
+    ...interfaceRows(contract, url),
     ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
     ["Documentation", documentationUrl ?? "off"],
     ["Console", consoleUrl ?? "off"],
     ["Store", printable(store)],
     ["Settings", printable(changed.join(" ")) || "defaults"],
   ];
-  const others = token === undefined ? [] : firstTokenLines(collection, token, url);
+  const others = token === undefined ? [] : firstTokenLines(contract, token, url);
   return [...formatBanner(`${printable(contract.service)} ${version}`, rows, colours), ...others, ""];
+}
+
+/** The URLs of the collections, or the base URL of a sandbox that has none. */
+export function interfaceRows({ collections }: Contract, url: string): Row[] {
+  const paths = collections.length === 0 ? [""] : collections.map(({ path }) => path);
+  return paths.map((path, index) => [index === 0 ? "Interface" : "", url + path]);
 }
 
 /** A title, and rows of a label and a value. */
@@ -61,11 +65,11 @@ export function plainRows(rows: readonly Row[]): string[] {
 
 /** The lines for a program: the URL is the first one. */
 export function plainLines(server: StartedServer, token: string | undefined): string[] {
-  const { collection, url, documentationUrl, consoleUrl } = server;
+  const { contract, url, documentationUrl, consoleUrl } = server;
   if (token === undefined) return [url];
   return [
     url,
-    ...firstTokenLines(collection, token, url),
+    ...firstTokenLines(contract, token, url),
     ...(documentationUrl === undefined ? [] : ["", `or in a browser: ${documentationUrl}`]),
     ...(consoleUrl === undefined ? [] : ["", `The console is at ${consoleUrl}`]),
     "",
@@ -76,7 +80,8 @@ export function plainLines(server: StartedServer, token: string | undefined): st
  * Has no indent, so that no line exceeds 80 columns. README.md has the same command. curl prints
  * the newline that the response lacks.
  */
-function firstTokenLines(collection: Collection, token: string, url: string): string[] {
+function firstTokenLines(contract: Contract, token: string, url: string): string[] {
+  const collection = contract.collections[0] as Collection;
   const field = tokenField(collection.operations.create.access);
   return [
     "",

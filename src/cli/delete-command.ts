@@ -14,7 +14,7 @@ export function deleteCommand(): Command {
 A later create with the id of a deleted plant creates it. "plantstore history"
 shows what was deleted, and undoes it.`,
     );
-  return withSettings(command, ["database"], (config, ids: string[]) =>
+  return withSettings(command, ["collection", "database"], (config, ids: string[]) =>
     replacePlants(config, ids, () => () => undefined),
   );
 }

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
-import { onlyCollection } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { toEntries } from "../core/store/plant-store.ts";
 import { withSettings } from "./config/command-options.ts";
@@ -13,7 +12,7 @@ import { serverSettingsWithout } from "./config/settings.ts";
 import { contractSource } from "./contract-file.ts";
 import { startDemoTraffic, trafficMinutes } from "./demo-traffic.ts";
 import { host } from "./host.ts";
-import { formatCount, printError } from "./output.ts";
+import { formatCounts, printError } from "./output.ts";
 import { waitForStopSignal } from "./signals.ts";
 import { withStore } from "./with-store.ts";
 
@@ -37,20 +36,23 @@ export function demoCommand(): Command {
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     const database = `sqlite:${join(folder, "plantstore.db")}`;
     const contract = await contractSource(config);
-    const { examples, words } = await withStore(
+    const { collections } = await withStore(
       database,
       "create",
       async (store) => {
-        const collection = onlyCollection(store.contract);
-        await store.create(toEntries(collection, collection.examples));
-        return collection;
+        const { collections } = store.contract;
+        await store.create(collections.flatMap((each) => toEntries(each, each.examples)));
+        return store.contract;
       },
       { contract },
     );
+    const counts = new Map(collections.map(({ table, examples }) => [table, examples.length]));
     printError(
-      `A demonstration: its ${formatCount(examples.length, words)} and ${folder} are removed when the server stops.`,
+      `A demonstration: its ${formatCounts(collections, counts)} and ${folder} are removed when the server stops.`,
     );
-    printError(`Two clients send it ${words.many} for ${trafficMinutes} minutes: the console shows them.`);
+    printError(
+      `Two clients send it ${collections.map(({ words }) => words.many).join(", ")} for ${trafficMinutes} minutes: the console shows them.`,
+    );
     const sources = { ...config.sources, database: "default", migrate: "default" };
     const { serve } = await import("./serve.ts");
     isServing = true;

@@ -3,8 +3,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { tokenField } from "../core/contract/access.ts";
-import { onlyCollection, type Plant } from "../core/contract/contract.ts";
+import type { Collection, Plant } from "../core/contract/contract.ts";
 import { bodyJson, plantJson } from "../core/contract/plant.ts";
+import { numberedId } from "../core/contract/plant-id.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 
 export const trafficMinutes = 5;
@@ -13,6 +14,15 @@ const clients = ["garden-center", "greenhouse"];
 
 /** The first id that is sent: a JavaScript number would lose its last digit. */
 const firstId = 9_007_199_254_740_993n;
+
+/** The number of the first id that is a text: those of examples are smaller. */
+const firstTextId = 1_000_000n;
+
+/** A create of the traffic. */
+interface Create {
+  readonly collection: Collection;
+  readonly body: string;
+}
 
 /**
  * Starts the traffic, which ends when the result is disposed.
@@ -23,11 +33,10 @@ const firstId = 9_007_199_254_740_993n;
 export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_000): AsyncDisposable {
   const stop = new AbortController();
   const { signal } = stop;
-  const collection = onlyCollection(store.contract);
-  const { examples } = collection;
+  const { collections } = store.contract;
   let sent = 0;
 
-  async function post(token: string, body: string): Promise<void> {
+  async function post(token: string, { collection, body }: Create): Promise<void> {
     const [name, prefix] = tokenField(collection.operations.create.access) ?? [];
     const headers = {
       "Content-Type": "application/json",
@@ -46,10 +55,16 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
     await response.arrayBuffer();
   }
 
-  function nextBody(): string {
-    const { values } = examples[sent % examples.length] as Plant;
-    const plant = { id: firstId + BigInt(sent++), values };
-    return collection.id.isAccepted ? plantJson(collection, plant) : bodyJson(collection, plant);
+  /** One collection after the other. */
+  function nextCreate(): Create {
+    const collection = collections[sent % collections.length] as Collection;
+    const { examples, id } = collection;
+    const example = examples[Math.floor(sent / collections.length) % examples.length] as Plant;
+    const number = BigInt(sent++);
+    const ofText = id.format === undefined ? example.id : numberedId(id.format, firstTextId + number);
+    const plant = { ...example, id: id.type.kind === "integer" ? firstId + number : ofText };
+    const body = id.isAccepted ? plantJson(collection, plant) : bodyJson(collection, plant);
+    return { collection, body };
   }
 
   async function run(): Promise<void> {
@@ -62,7 +77,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
     for (let second = 0; second < trafficMinutes * 60; second++) {
       const creates = Math.round(9 + 5 * Math.sin(second / 11) + 3 * Math.sin(second / 4));
       const posts = Array.from({ length: creates }, () =>
-        post(tokens[sent % tokens.length] ?? "", nextBody()),
+        post(tokens[sent % tokens.length] ?? "", nextCreate()),
       );
       await Promise.all(posts);
       await sleep(secondMs, undefined, { signal });

@@ -1,18 +1,13 @@
 // Changes and deletes plants for the commands, as one run of the history.
 
-import {
-  type Collection,
-  onlyCollection,
-  type Plant,
-  type Values,
-  valuesEqual,
-} from "../core/contract/contract.ts";
+import { type Collection, type Plant, type Values, valuesEqual } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { editsMax } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Editor, EditRun } from "../operations/edits.ts";
 import { findPlants } from "../operations/stored-plants.ts";
+import { chosenCollection } from "./collection-setting.ts";
 import { databaseFlag } from "./command-name.ts";
 import { parseId } from "./config/parsers.ts";
 import type { Config } from "./config/resolve.ts";
@@ -28,12 +23,12 @@ import { withStore } from "./with-store.ts";
  * says, and the exit code 1.
  */
 export async function replacePlants(
-  config: Config<"database">,
+  config: Config<"collection" | "database">,
   texts: readonly string[],
   replacer: (collection: Collection) => (stored: Plant) => Values | undefined,
 ): Promise<void> {
   await withStore(config.database, "writable", async (store) => {
-    const collection = onlyCollection(store.contract);
+    const collection = chosenCollection(store.contract, config.collection);
     const ids = [...new Set(texts.map((text) => parseId(collection, text)))];
     const replace = replacer(collection);
     const run = commandRun(store);

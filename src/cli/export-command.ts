@@ -1,21 +1,38 @@
-// plantstore export: prints plants as NDJSON or CSV, all of them or a selection.
+// plantstore export: prints plants as NDJSON or CSV, all of them or a selection, or writes a file for
+// each collection.
 
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Command } from "commander";
-import { type Collection, onlyCollection } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
+import type { PlantId } from "../core/contract/plant-id.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { Progress } from "../operations/progress.ts";
 import { readPlants } from "../operations/stored-plants.ts";
+import { fileNameOf } from "./collection-files.ts";
+import { chosenCollection } from "./collection-setting.ts";
 import { withSettings } from "./config/command-options.ts";
 import { parseId } from "./config/parsers.ts";
 import type { Config } from "./config/resolve.ts";
 import { assertFlags, flagOf, parseFieldFlags } from "./field-flags.ts";
 import { host } from "./host.ts";
-import { printStored } from "./output.ts";
+import { formatCount, printError, printStored, unwritten } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-const settingNames = ["format", "sinceId", "withCreation", "quiet", "database"] as const;
+const settingNames = [
+  "collection",
+  "allFolder",
+  "format",
+  "sinceId",
+  "withCreation",
+  "quiet",
+  "database",
+] as const;
+type ExportConfig = Config<(typeof settingNames)[number]>;
 
 export function exportCommand(): Command {
   const command = new Command("export")
@@ -34,32 +51,67 @@ and rounds ids of more than 15 digits.`,
     );
   return withSettings(command, settingNames, (config, args: string[]) => {
     assertFlags(args);
-    return withStore(config.database, "existing", (store) => exportPlants(store, config, args));
+    const run = config.allFolder === undefined ? exportPlants : exportAll;
+    return withStore(config.database, "existing", (store) => run(store, config, args));
   });
 }
 
-async function exportPlants(
-  store: PlantStore,
-  { format = "ndjson", sinceId, withCreation, quiet }: Config<(typeof settingNames)[number]>,
-  args: readonly string[],
-): Promise<void> {
-  const collection = onlyCollection(store.contract);
+async function exportPlants(store: PlantStore, config: ExportConfig, args: readonly string[]): Promise<void> {
+  const collection = chosenCollection(store.contract, config.collection);
   const group = groupOf(collection, args);
+  const sinceId = config.sinceId === undefined ? undefined : parseId(collection, config.sinceId);
   await using sql = await store.openSql();
-  const since = sinceId === undefined ? undefined : parseId(collection, sinceId);
-  const selection = { group, sinceId: since, withCreation };
   // The reader of a pipe may write to the same terminal.
-  using progress = new Progress(quiet || !host().output.isFile ? undefined : host().error);
+  using progress = new Progress(config.quiet || !host().output.isFile ? undefined : host().error);
+  const counted = { count: 0 };
+  const texts = textsOf(collection, sql, config, { group, sinceId }, counted, progress);
+  await printStored(texts, "the export", "run it again");
+}
+
+/** Writes a file for each collection. Rejects with an OperatorError if one is there already. */
+async function exportAll(store: PlantStore, config: ExportConfig, args: readonly string[]): Promise<void> {
+  const { allFolder: folder = "", format = "ndjson", quiet } = config;
+  if ((config.collection ?? config.sinceId ?? args[0]) !== undefined)
+    throw new OperatorError("--all exports every collection as a whole; leave the selection out", 2);
+  const { collections } = store.contract;
+  const pathOf = ({ name }: Collection) => join(folder, `${fileNameOf(name)}.${format}`);
+  const taken = collections.map(pathOf).find((path) => existsSync(path));
+  if (taken !== undefined) throw new OperatorError(`${taken} exists already; name another folder with --all`);
+  await using sql = await store.openSql();
+  using progress = new Progress(quiet ? undefined : host().error);
+  for (const collection of collections) {
+    const path = pathOf(collection);
+    const counted = { count: 0 };
+    try {
+      mkdirSync(folder, { recursive: true });
+      // An export that is interrupted leaves no file that looks whole.
+      await writeFile(`${path}.partial`, textsOf(collection, sql, config, {}, counted, progress));
+      renameSync(`${path}.partial`, path);
+    } catch (error) {
+      if (error instanceof OperatorError) throw error;
+      throw unwritten(path, (error as NodeJS.ErrnoException).code, "run it again");
+    }
+    if (!quiet) printError(`${path}: ${formatCount(counted.count, collection.words)}`);
+  }
+}
+
+/** The texts of an export, which count its plants. */
+function textsOf(
+  collection: Collection,
+  sql: SqlConnection,
+  { format = "ndjson", withCreation }: ExportConfig,
+  selection: { readonly group?: string | undefined; readonly sinceId?: PlantId | undefined },
+  counted: { count: number },
+  progress: Progress,
+): AsyncGenerator<string> {
   async function* plants() {
-    let count = 0;
-    for await (const some of readPlants(collection, sql, selection)) {
+    for await (const some of readPlants(collection, sql, { ...selection, withCreation })) {
       yield some;
-      count += some.length;
-      progress.update(count, undefined);
+      counted.count += some.length;
+      progress.update(counted.count, undefined);
     }
   }
-  const texts = exportText(collection, plants(), format, withCreation);
-  await printStored(texts, "the export", "run it again");
+  return exportText(collection, plants(), format, withCreation);
 }
 
 /** The value of the group that is exported; undefined for all. */

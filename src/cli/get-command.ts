@@ -1,11 +1,11 @@
 // plantstore get ID: prints one plant as JSON.
 
 import { Command } from "commander";
-import { onlyCollection } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withCreationJson } from "../operations/export.ts";
 import { findPlants } from "../operations/stored-plants.ts";
+import { chosenCollection } from "./collection-setting.ts";
 import { withSettings } from "./config/command-options.ts";
 import { parseId } from "./config/parsers.ts";
 import { noSuchPlant } from "./edit-plants.ts";
@@ -18,10 +18,10 @@ export function getCommand(): Command {
     .argument("<id>", "id of the plant");
   return withSettings(
     command,
-    ["database", "withCreation"],
-    async ({ database, withCreation }, text: string) => {
+    ["collection", "database", "withCreation"],
+    async ({ collection: wanted, database, withCreation }, text: string) => {
       await withStore(database, "existing", async (store) => {
-        const collection = onlyCollection(store.contract);
+        const collection = chosenCollection(store.contract, wanted);
         const id = parseId(collection, text);
         await using sql = await store.openSql();
         const plant = (await findPlants(collection, sql, [id])).get(id);

@@ -1,7 +1,7 @@
 // plantstore history: lists the edits of plants, and undoes those of a run.
 
 import { Command } from "commander";
-import { type Collection, type Contract, onlyCollection, type Plant } from "../core/contract/contract.ts";
+import type { Contract, Plant } from "../core/contract/contract.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
@@ -13,6 +13,7 @@ import {
   listEdits,
   undoRun,
 } from "../operations/edits.ts";
+import { chosenCollection } from "./collection-setting.ts";
 import { withSettings } from "./config/command-options.ts";
 import { parseId } from "./config/parsers.ts";
 import type { Config } from "./config/resolve.ts";
@@ -22,7 +23,8 @@ import { host } from "./host.ts";
 import { formatTable, printError, printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-const settingNames = ["historySince", "historyUndo", "json", "database"] as const;
+const settingNames = ["collection", "historySince", "historyUndo", "json", "database"] as const;
+type HistoryConfig = Config<(typeof settingNames)[number]>;
 
 /** The exit code of an undo that left some plants as they are. */
 const someLeftExitCode = 3;
@@ -44,19 +46,29 @@ Creates are not edits: plants that an import created stay.`,
     );
   return withSettings(command, settingNames, async (config, text?: string) => {
     if (config.historyUndo === undefined) await printHistory(config, text);
-    else await undo(config.database, config.historyUndo, text);
+    else await undo(config, config.historyUndo, text);
   });
 }
 
-async function printHistory(
-  { historySince: since, json, database }: Config<(typeof settingNames)[number]>,
-  text: string | undefined,
-): Promise<void> {
+async function printHistory(config: HistoryConfig, text: string | undefined): Promise<void> {
+  const { historySince: since, json, database } = config;
   await withStore(database, "existing", async (store) => {
-    const id = text === undefined ? undefined : parseId(onlyCollection(store.contract), text);
+    const { contract } = store;
+    const filter = { ...filterOf(contract, config, text), since };
     await using read = await store.openSql();
-    await printStored(historyLines(store.contract, read, { id, since }, json));
+    await printStored(historyLines(contract, read, filter, json));
   });
+}
+
+/** The collection that is named, and the plant in it. Throws an OperatorError. */
+function filterOf(
+  contract: Contract,
+  { collection: wanted }: HistoryConfig,
+  text: string | undefined,
+): Pick<HistoryFilter, "collection" | "id"> {
+  if (wanted === undefined && text === undefined) return {};
+  const collection = chosenCollection(contract, wanted);
+  return { collection, id: text === undefined ? undefined : parseId(collection, text) };
 }
 
 async function* historyLines(
@@ -65,29 +77,30 @@ async function* historyLines(
   filter: HistoryFilter,
   isJson: boolean,
 ): AsyncGenerator<string> {
-  const collection = onlyCollection(contract);
+  const { collections } = contract;
+  const [first, ...others] = collections;
+  const isSeveral = others.length > 0;
+  const names = isSeveral ? ["COLLECTION", "ID"] : [first?.words.one.toUpperCase() ?? ""];
   let after: HistoryCursor | undefined;
   do {
     const { entries, next } = await listEdits(contract, sql, { ...filter, after });
-    const header =
-      after === undefined && !isJson
-        ? [["WHEN", "RUN", collection.words.one.toUpperCase(), "WHO", "WHAT"]]
-        : [];
+    const header = after === undefined && !isJson ? [["WHEN", "RUN", ...names, "WHO", "WHAT"]] : [];
     const lines = isJson
-      ? entries.map((entry) => entryJson(collection, entry))
-      : formatTable([...header, ...entries.map((entry) => entryCells(collection, entry))]);
+      ? entries.map(entryJson)
+      : formatTable([...header, ...entries.map((entry) => entryCells(entry, isSeveral))]);
     yield lines.map((line) => `${line}\n`).join("");
     after = next;
   } while (after !== undefined);
 }
 
 function entryCells(
-  collection: Collection,
-  { run, id, editedAt, editor, before, after }: HistoryEntry,
+  { run, collection, id, editedAt, editor, before, after }: HistoryEntry,
+  hasCollection: boolean,
 ): string[] {
   return [
     new Date(editedAt).toISOString(),
     run,
+    ...(hasCollection ? [collection.name] : []),
     String(id),
     describeEditor(editor),
     describeChange(collection, before?.values, after?.values),
@@ -102,25 +115,26 @@ function describeEditor({ by, token, client, uid, user, sudoUser }: Editor): str
 }
 
 /** Ids are exact, also those of the plants, which are as in request bodies. */
-function entryJson(
-  collection: Collection,
-  { run, id, editedAt, editor, before, after }: HistoryEntry,
-): string {
-  const head = JSON.stringify({ run, editedAt: new Date(editedAt).toISOString(), editor });
+function entryJson({ run, collection, id, editedAt, editor, before, after }: HistoryEntry): string {
+  const at = new Date(editedAt).toISOString();
+  const head = JSON.stringify({ run, editedAt: at, editor, collection: collection.name });
   const json = (plant: Plant | undefined) => (plant === undefined ? "null" : plantJson(collection, plant));
   return `${head.slice(0, -1)},"id":${collection.id.type.toJson(id)},"before":${json(before)},"after":${json(after)}}`;
 }
 
-async function undo(database: string, run: string, text: string | undefined): Promise<void> {
-  await withStore(database, "writable", async (store) => {
-    const collection = onlyCollection(store.contract);
-    const id = text === undefined ? undefined : parseId(collection, text);
+async function undo(config: HistoryConfig, run: string, text: string | undefined): Promise<void> {
+  await withStore(config.database, "writable", async (store) => {
+    const { collection, id } = filterOf(store.contract, config, text);
     await using read = await store.openSql();
     const undo = commandRun(store);
-    const { found, undone, unchanged, left } = await undoRun(store.contract, undo, read, { run, id });
+    const { found, undone, unchanged, left } = await undoRun(store.contract, undo, read, {
+      run,
+      collection,
+      id,
+    });
     if (found === 0)
       throw new OperatorError(
-        `the history has no run ${run}${text === undefined ? "" : ` with the ${collection.words.one} ${text}`}; "plantstore history" lists the runs`,
+        `the history has no run ${run}${text === undefined ? "" : ` with the ${collection?.words.one} ${text}`}; "plantstore history" lists the runs`,
       );
     printError(
       `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${undo.id}`}`,

@@ -1,11 +1,12 @@
-// plantstore import FILE|-: creates plants from CSV or JSON, and replaces them on request.
+// plantstore import FILE|-, or --all FOLDER: creates plants from CSV or JSON, and replaces them on request.
 
+import { basename } from "node:path";
 import { Command } from "commander";
-import { onlyCollection } from "../core/contract/contract.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { type Content, formatOfName, openContent } from "../operations/content.ts";
+import type { CsvHeader } from "../operations/csv.ts";
 import { EncodingGuess } from "../operations/encoding.ts";
 import { readRecords } from "../operations/file-format.ts";
 import {
@@ -20,6 +21,8 @@ import { dryStore, Replacement } from "../operations/import-update.ts";
 import { Progress } from "../operations/progress.ts";
 import { RejectedFile } from "../operations/rejections.ts";
 import { openSource, type Source } from "../operations/source.ts";
+import { findFiles } from "./collection-files.ts";
+import { chosenCollection } from "./collection-setting.ts";
 import { databaseFlag } from "./command-name.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
@@ -33,7 +36,17 @@ import { withStore } from "./with-store.ts";
 /** The exit code of an import that rejected some records. */
 const someRejectedExitCode = 3;
 
-const settingNames = ["format", "importUpdate", "dryRun", "quiet", "database", "bodyBytesMax"] as const;
+const settingNames = [
+  "collection",
+  "allFolder",
+  "format",
+  "importIdsFrom",
+  "importUpdate",
+  "dryRun",
+  "quiet",
+  "database",
+  "bodyBytesMax",
+] as const;
 type ImportConfig = Config<(typeof settingNames)[number]>;
 
 type OpenedFile = Content & Pick<Source, "fractionRead">;
@@ -55,7 +68,7 @@ function nameOf(file: string): string {
 export function importCommand(): Command {
   const command = new Command("import")
     .description("create plants from CSV or JSON; resumable: run again after an interruption")
-    .argument("<file>", "the file, or - for standard input")
+    .argument("[file]", "the file, or - for standard input")
     .addHelpText(
       "after",
       `
@@ -71,14 +84,49 @@ JSON is a record a line, an array of records, or records one after another.
 
 The first line of CSV names the columns, which are those of an export, in any
 case and order; an empty cell means that there is no such field, and "" an empty
-text.`,
+text.
+
+--all FOLDER imports a file for each collection, such as parcels.csv.`,
     );
-  return withSettings(command, settingNames, async (config, file: string) => {
+  return withSettings(command, settingNames, async (config, file?: string) => {
     using interrupt = new InterruptSignal();
-    using source = openSource(file, interrupt.signal, host().openInput);
-    const run = config.dryRun ? runDry : runImport;
-    await run(config, source, interrupt.signal, file);
+    if ((file === undefined) === (config.allFolder === undefined))
+      throw new OperatorError("give the file to import, or a folder of files with --all", 2);
+    if (file === undefined) await importAll(config, interrupt.signal);
+    else await importFile(config, interrupt.signal, file);
   });
+}
+
+/** Imports the files of a folder, one after the other, until one fails. */
+async function importAll(config: ImportConfig, signal: AbortSignal): Promise<void> {
+  const { database, allFolder = "", collection, importIdsFrom, quiet } = config;
+  if ((collection ?? importIdsFrom) !== undefined)
+    throw new OperatorError("--all imports every collection, without --collection and --key", 2);
+  const { files, others } = await withStore(
+    database,
+    "existing",
+    async ({ contract }) => findFiles(contract, allFolder),
+    { signal },
+  );
+  if (others.length > 0 && !quiet) printError(`not of a collection, and not imported: ${others.join(", ")}`);
+  for (const each of files)
+    try {
+      await importFile({ ...config, collection: each.collection }, signal, each.file);
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      throw new OperatorError(`${each.file}: ${error.message}`, error.exitCode);
+    }
+}
+
+async function importFile(config: ImportConfig, signal: AbortSignal, file: string): Promise<void> {
+  using source = openSource(file, signal, host().openInput);
+  const run = config.dryRun ? runDry : runImport;
+  await run(config, source, signal, file);
+}
+
+/** Says of which file a line is, where there are several. */
+function withFile(line: string, { allFolder }: ImportConfig, file: string): string {
+  return allFolder === undefined ? line : `${file}: ${line}`;
 }
 
 /** The outcomes of an import so far, and what it has found in its file. */
@@ -98,12 +146,13 @@ async function runDry(
 ): Promise<void> {
   const { database, importUpdate } = config;
   const dryRun = async (store: PlantStore) => {
-    const collection = onlyCollection(store.contract);
+    const collection = chosenCollection(store.contract, config.collection);
     await using read = await store.openSql();
     const replacement = importUpdate ? new Replacement(collection, read, undefined) : undefined;
     const result = new ImportResult();
     const opened = await openFile(source, file, config);
-    await importRecords(config, opened, dryStore(collection, read), result, { signal, replacement });
+    const target = dryStore(collection, read);
+    await importRecords(config, opened, target, result, { file, signal, replacement });
     if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
     const differences = replacement?.differences ?? [];
     const more = result.counts.replaced - differences.length;
@@ -113,7 +162,7 @@ async function runDry(
           `line ${line}, ${collection.words.one} ${after.id}: ${describeChange(collection, before.values, after.values)}`,
       ),
       ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
-      `dry run: ${formatCounts(result.counts, importUpdate)}${describeFile(result)}`,
+      withFile(`dry run: ${formatCounts(result.counts, importUpdate)}${describeFile(result)}`, config, file),
     ]);
     if (result.counts.rejected > 0) host().setExitCode(someRejectedExitCode);
   };
@@ -135,7 +184,7 @@ async function runImport(
 
   const importInto = async (store: PlantStore) => {
     const opened = await openFile(source, file, config);
-    const collection = onlyCollection(store.contract);
+    const collection = chosenCollection(store.contract, config.collection);
     const rejected = new RejectedFile(nameOf(file), collection, opened.format);
     try {
       await using read = importUpdate ? await store.openSql() : undefined;
@@ -143,6 +192,7 @@ async function runImport(
       runId = run.id;
       const replacement = read && new Replacement(collection, read, run);
       await importRecords(config, opened, importStore(store, collection), result, {
+        file,
         signal,
         replacement,
         rejected,
@@ -174,29 +224,32 @@ async function runImport(
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
   // Rejected records are an error, which --quiet does not hide.
-  if (!quiet || counts.rejected > 0) printError(summary() + describeFile(result));
-  host().setExitCode(counts.rejected > 0 ? someRejectedExitCode : 0);
+  if (!quiet || counts.rejected > 0) printError(withFile(summary() + describeFile(result), config, file));
+  if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
 }
 
 /** Imports the records of a file into the result, and shows the progress. */
 async function importRecords(
-  { bodyBytesMax, quiet }: ImportConfig,
+  { bodyBytesMax, importIdsFrom, quiet }: ImportConfig,
   { format, chunks, fractionRead }: OpenedFile,
   store: ImportStore,
   result: ImportResult,
-  { rejected, ...options }: Pick<ImportOptions, "signal" | "replacement"> & { rejected?: RejectedFile },
+  {
+    file,
+    rejected,
+    ...options
+  }: Pick<ImportOptions, "signal" | "replacement"> & { file: string; rejected?: RejectedFile },
 ): Promise<void> {
   using progress = new Progress(quiet ? undefined : host().error);
   const { counts, encoding } = result;
-  const records = readRecords(store.collection, format, chunks, {
-    recordBytesMax: bodyBytesMax,
-    encoding,
-    onHeader(header) {
-      result.ignored = header.ignored;
-      options.replacement?.onHeader(header);
-      rejected?.report.onHeader(header);
-    },
-  });
+  const onHeader = (header: CsvHeader) => {
+    result.ignored = header.ignored;
+    options.replacement?.onHeader(header);
+    rejected?.report.onHeader(header);
+  };
+  const reading = { recordBytesMax: bodyBytesMax, encoding, onHeader };
+  const key = importIdsFrom ?? basename(nameOf(file));
+  const records = readRecords(store.collection, format, chunks, reading, key);
   try {
     await importPlants(records, store, {
       ...options,

@@ -2,7 +2,9 @@
 
 import { Command } from "commander";
 import { storeAt } from "../core/store/open-store.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
 import type { MigrationReport } from "../core/store/store-contract.ts";
+import { describeGoneCollections } from "../operations/gone-collections.ts";
 import { databaseFlag } from "./command-name.ts";
 import { withSettings } from "./config/command-options.ts";
 import { contractSource } from "./contract-file.ts";
@@ -13,8 +15,7 @@ export function migrateCommand(): Command {
   const command = new Command("migrate").description(
     "create the store, upgrade its schema, or give it another contract; serve does so too, unless --migrate is off",
   );
-  const names = ["database", "contract", "collection", "dropFields"] as const;
-  return withSettings(command, names, async (config) => {
+  return withSettings(command, ["database", "contract", "dropFields"], async (config) => {
     const { database, dropFields } = config;
     const { location } = storeAt(database);
     const contract = await contractSource(config);
@@ -24,10 +25,13 @@ export function migrateCommand(): Command {
       const changes = [described("adds", report.added), described("drops", report.dropped)].flat();
       if (changes.length > 0) printError(`The contract ${changes.join(", and ")}.`);
     };
-    const report = async () =>
+    const report = async (store: PlantStore) => {
       printError(
         `The store ${location} ${isNew ? "was created" : "is up to date"}. "plantstore serve${databaseFlag(config)}" runs a server on it.`,
       );
+      await using sql = await store.openSql();
+      for (const sentence of await describeGoneCollections(store.contract, sql)) printError(sentence);
+    };
     await withStore(database, "create", report, { contract, dropFields, onMigrated });
   });
 }

@@ -1,6 +1,6 @@
 // Output of commands: results go to standard output, everything else to standard error.
 
-import type { Words } from "../core/contract/contract.ts";
+import type { Collection, Words } from "../core/contract/contract.ts";
 import { printable } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { nameCommands } from "./command-name.ts";
@@ -36,8 +36,13 @@ async function print(texts: Texts, name = "standard output", retry = "try again"
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === "EPIPE") return;
     if (syscall !== "write") throw error;
-    throw new OperatorError(`${name} could not be written (${code}); free some space, and ${retry}`);
+    throw unwritten(name, code, retry);
   }
+}
+
+/** The error of an output that could not be written. */
+export function unwritten(name: string, code: string | undefined, retry: string): OperatorError {
+  return new OperatorError(`${name} could not be written (${code}); free some space, and ${retry}`);
 }
 
 /** Lines from clients, for a terminal. Escapes are those of JSON, so it keeps its meaning. */
@@ -61,6 +66,14 @@ function withLineEnds(lines: Iterable<string>): string[] {
 /** Such as "1 plant" or "200,000 plants". */
 export function formatCount(count: number, { one, many }: Pick<Words, "one" | "many">): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+/** Such as "12 parcels, 3 couriers", from the number of each table. */
+export function formatCounts(
+  collections: readonly Pick<Collection, "table" | "words">[],
+  counts: ReadonlyMap<string, number>,
+): string {
+  return collections.map(({ table, words }) => formatCount(counts.get(table) ?? 0, words)).join(", ");
 }
 
 /** Rows of cells as lines with aligned columns. */

@@ -5,7 +5,10 @@ import { OperatorError } from "../core/operator-error.ts";
 
 interface ReadyState {
   readonly url: string;
+  /** That of the first collection. */
   readonly plantsUrl: string;
+  /** The URL of each collection, by its name. */
+  readonly collections: Readonly<Record<string, string>>;
   readonly token: string;
   /** Null without an admin listener, as is `controlUrl`. */
   readonly adminUrl: string | null;

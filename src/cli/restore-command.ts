@@ -1,10 +1,9 @@
 // plantstore restore FILE: replaces the store with a backup.
 
 import { Command } from "commander";
-import { onlyCollection } from "../core/contract/contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";
 import { withSettings } from "./config/command-options.ts";
-import { formatCount, printError } from "./output.ts";
+import { formatCounts, printError } from "./output.ts";
 
 export function restoreCommand(): Command {
   const command = new Command("restore")
@@ -13,9 +12,9 @@ export function restoreCommand(): Command {
   return withSettings(command, ["database", "force"], async ({ database, force }, file: string) => {
     const { restore } = await import("../operations/backup.ts");
     const { plants, contract } = restore(database, file, force);
-    const { words } = onlyCollection(await readContract(contract));
+    const { collections } = await readContract(contract);
     printError(
-      `Restored ${formatCount(plants, words)} and the tokens of the backup; revoke again those that were revoked since.`,
+      `Restored ${formatCounts(collections, plants)} and the tokens of the backup; revoke again those that were revoked since.`,
     );
   });
 }

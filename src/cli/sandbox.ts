@@ -12,7 +12,7 @@ import { type RunningServer, startServer } from "../core/server.ts";
 import { describedLine, sandboxOperations } from "../sandbox/described-operations/sandbox-operation.ts";
 import { withSandboxPage } from "../sandbox/page.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
-import { formatBanner, plainRows, type ServerAddresses } from "./banner.ts";
+import { formatBanner, interfaceRows, plainRows, type Row, type ServerAddresses } from "./banner.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
 import { contractSource } from "./contract-file.ts";
 import { loadExtension, remainingNotes } from "./extension.ts";
@@ -124,6 +124,7 @@ export async function runSandbox(
   readyFile?.write({
     url,
     plantsUrl: sandbox.plantsUrls[0] ?? url,
+    collections: Object.fromEntries(contract.collections.map(({ name, path }) => [name, url + path])),
     token,
     adminUrl,
     controlUrl: controlUrl() ?? null,
@@ -142,9 +143,8 @@ function startLines(
 ): string[] {
   const { output, environment } = host();
   const { columns } = output;
-  const paths = contract.collections.length === 0 ? [""] : contract.collections.map(({ path }) => path);
-  const rows = [
-    ...paths.map((path) => ["Interface", url + path] as const),
+  const rows: Row[] = [
+    ...interfaceRows(contract, url),
     ["Token", sandboxToken],
     ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
     ["Documentation", documentationUrl ?? "off"],
@@ -152,7 +152,7 @@ function startLines(
     ["Control", controlUrl ?? "off"],
     ["Seeds", sandboxSeed === undefined ? "none" : printable(sandboxSeed)],
     ["Store", "in memory; nothing is kept"],
-  ] as const;
+  ];
   if (columns === undefined) return [url, ...plainRows(rows)];
   const title = `${printable(contract.service)} ${packageJson.version} sandbox`;
   return [...formatBanner(title, rows, hasColours(true, environment)), ""];

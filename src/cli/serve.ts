@@ -2,7 +2,7 @@
 
 import packageJson from "../../package.json";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
-import { type Contract, onlyCollection } from "../core/contract/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { RunningServer } from "../core/server.ts";
@@ -65,8 +65,10 @@ export async function serve(
   ownProcess.logStart(config, addresses);
   // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, { store, server, emit: ownProcess.events.emit });
+  const reporting = reportGoneCollections(store, ownProcess.events.emit);
   await using _ = accompany?.(addresses, store);
   await ownProcess.waitForStop();
+  await reporting;
 }
 
 export function addressesOf(
@@ -99,7 +101,6 @@ async function printServerStart(
     publicUrl: config.publicUrl,
     changed: changedSettings(config).map(({ flag }) => flag),
     contract: store.contract,
-    collection: onlyCollection(store.contract),
     store: storeAt(config.database).location,
   };
   const render = (token: string | undefined) =>
@@ -117,6 +118,20 @@ async function printServerStart(
   });
   // Whoever reads the token may send it before it is stored.
   await server.reloadTokens(issuing);
+}
+
+/** Logs the collections that the contract no longer has. The start does not wait for it. */
+async function reportGoneCollections(store: PlantStore, emit: Emit): Promise<void> {
+  const report = (message: string) => emit({ kind: "notice", message, fields: {} });
+  try {
+    const { describeGoneCollections } = await import("../operations/gone-collections.ts");
+    await using sql = await store.openSql();
+    for (const sentence of await describeGoneCollections(store.contract, sql))
+      report(`contract: ${sentence}`);
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    report(`the collections of the store could not be listed: ${error.message}`);
+  }
 }
 
 /** Opens the store; undefined if a signal ends the wait for a database that cannot be reached. */

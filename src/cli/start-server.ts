@@ -158,6 +158,11 @@ async function offeredOperations(
 async function otherOperations({ collections }: Contract, names: readonly string[]): Promise<Operation[]> {
   const all = [...collections.flatMap(({ operations }) => Object.keys(operations)), ...names];
   if (all.every((name) => name === "create")) return [];
+  if (collections.length > 1 && names.some((name) => name !== "create"))
+    throw new OperatorError(
+      "--operations is for a contract with one collection; describe the operations of each in this one",
+      2,
+    );
   const { collectionOperations } = await import("../collection-operations/index.ts");
   return collections.flatMap((collection) => collectionOperations(collection, names));
 }

@@ -2,9 +2,10 @@
 
 import { Command } from "commander";
 import { isActive } from "../core/auth/token.ts";
-import { onlyCollection } from "../core/contract/contract.ts";
+import type { Collection } from "../core/contract/contract.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { countPlants } from "../operations/stored-plants.ts";
+import { chosenCollection } from "./collection-setting.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatTable, printLines } from "./output.ts";
 import { withStore } from "./with-store.ts";
@@ -13,34 +14,51 @@ export function statsCommand(): Command {
   const command = new Command("stats")
     .description("print the number of plants, the size on disk and the tokens")
     .addHelpText("after", "\nPlants are counted one by one, which takes about a second for 10 million.");
-  return withSettings(command, ["json", "database"], ({ json, database }) =>
+  return withSettings(command, ["collection", "json", "database"], ({ collection: wanted, json, database }) =>
     withStore(database, "existing", async (store) => {
+      const { contract } = store;
+      const chosen = wanted === undefined ? contract.collections : [chosenCollection(contract, wanted)];
+      const counts = await countAll(store, chosen);
       const stats = await readStats(store);
-      await printLines(
-        json ? [JSON.stringify(stats)] : formatStats(stats, onlyCollection(store.contract).words.many),
-      );
+      await printLines(json ? [statsJson(stats, counts)] : formatStats(stats, counts));
     }),
   );
 }
 
-async function readStats(store: PlantStore) {
-  const { engine } = store;
+type Counts = ReadonlyMap<Collection, number>;
+
+async function countAll(store: PlantStore, collections: readonly Collection[]): Promise<Counts> {
   await using sql = await store.openSql();
-  const [plants, bytes] = [await countPlants(onlyCollection(store.contract), sql), await store.bytesOnDisk()];
+  const counts = new Map<Collection, number>();
+  for (const collection of collections) counts.set(collection, await countPlants(collection, sql));
+  return counts;
+}
+
+async function readStats(store: PlantStore) {
   const all = await store.tokens.list();
   const active = all.filter((token) => isActive(token, Date.now())).length;
   const revoked = all.filter(({ revokedAt }) => revokedAt !== null).length;
   const tokens = { active, expired: all.length - active - revoked, revoked };
-  return { engine, plants, bytesOnDisk: bytes, tokens };
+  return { engine: store.engine, bytesOnDisk: await store.bytesOnDisk(), tokens };
 }
 
-function formatStats(
-  { engine, plants, bytesOnDisk, tokens }: Awaited<ReturnType<typeof readStats>>,
-  many: string,
-): string[] {
+type Stats = Awaited<ReturnType<typeof readStats>>;
+
+/** Has the sum of all plants, and where there are several collections those of each. */
+function statsJson({ engine, ...stats }: Stats, counts: Counts): string {
+  const plants = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const byName = Object.fromEntries([...counts].map(([{ name }, count]) => [name, count]));
+  return JSON.stringify({ engine, plants, ...(counts.size > 1 && { collections: byName }), ...stats });
+}
+
+function formatStats({ engine, bytesOnDisk, tokens }: Stats, counts: Counts): string[] {
+  const rows = [...counts].map(([{ name, words }, count]) => [
+    counts.size > 1 ? name : words.many,
+    count.toLocaleString("en"),
+  ]);
   return formatTable([
     ["engine", engine],
-    [many, plants.toLocaleString("en")],
+    ...rows,
     ["size on disk", `${bytesOnDisk.toLocaleString("en")} bytes`],
     ["tokens", `${tokens.active} active, ${tokens.expired} expired, ${tokens.revoked} revoked`],
   ]);

@@ -17,7 +17,8 @@ export function updateCommand(): Command {
     .argument("[fields...]", "the fields to change, as --FIELD VALUE, or --remove-FIELD, such as --tag tree")
     .allowUnknownOption()
     .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
-  return withSettings(command, ["database", "bodyBytesMax"], async (config, text: string, args: string[]) => {
+  const names = ["collection", "database", "bodyBytesMax"] as const;
+  return withSettings(command, names, async (config, text: string, args: string[]) => {
     assertFlags(args);
     await replacePlants(config, [text], (collection) => {
       const changes = changesOf(collection, parseFieldFlags(collection, args));

@@ -5,10 +5,7 @@ import type { ContractSource } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
 /** Rejects with an OperatorError if a file cannot be read. */
-export async function readContractFile(
-  file: string,
-  collection: string | undefined,
-): Promise<ContractSource> {
+export async function readContractFile(file: string, collection?: string): Promise<ContractSource> {
   const text = await readFile(file, "utf8").catch(({ code }: NodeJS.ErrnoException) => {
     throw new OperatorError(`the contract ${file} cannot be read (${code}); name a file with --contract`, 2);
   });

@@ -39,7 +39,8 @@ import { assertOwnWal } from "../core/store/sqlite/wal-owner.ts";
 
 /** The contents of a verified copy. */
 interface CopiedStore {
-  readonly plants: number;
+  /** Their number in each table of a collection. */
+  readonly plants: ReadonlyMap<string, number>;
   readonly contract: ContractSource;
 }
 
@@ -287,10 +288,10 @@ function verifyCopy(path: string, name: string): CopiedStore {
     if (result !== "ok")
       throw new OperatorError(`${name} is damaged: ${String(result).replace(/\s+/g, " ")}`);
     const { source = plantStoreSource, tables } = findStore(database, name);
-    const counts = [...tables.keys()].map(
-      (table) => database.query(`SELECT count(*) FROM "${table}"`).values()[0]?.[0],
-    );
-    return { plants: counts.reduce<number>((sum, count) => sum + Number(count), 0), contract: source };
+    const countOf = (table: string) =>
+      Number(database.query(`SELECT count(*) FROM "${table}"`).values()[0]?.[0]);
+    const plants = new Map([...tables.keys()].map((table) => [table, countOf(table)]));
+    return { plants, contract: source };
   } catch (error) {
     if (error instanceof SQLiteError)
       throw new OperatorError(`${name} is damaged, or not a store: ${error.message}`);

@@ -119,9 +119,13 @@ function codeUnitsOf(collection: Collection, plants: readonly Plant[]): number {
 }
 
 /** Counts all plants. Rejects with an OperatorError. */
-export async function countPlants({ table }: Collection, sql: SqlConnection): Promise<number> {
+export async function countPlants(
+  { table }: Pick<Collection, "table">,
+  sql: SqlConnection,
+  msMax = countMsMax,
+): Promise<number> {
   const statement = `SELECT count(*) AS plants FROM "${table}" WHERE ${sql.inTime}`;
-  const [row] = await sql.query<{ plants: bigint }>(statement, [], countMsMax);
+  const [row] = await sql.query<{ plants: bigint }>(statement, [], msMax);
   return Number(row?.plants);
 }
 

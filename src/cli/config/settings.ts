@@ -56,11 +56,6 @@ const contract = {
       "OpenAPI description of what is served, in YAML or JSON; if not set, that of the store, and of the Plant Store for a new one",
     parse: parseText,
   },
-  collection: {
-    flag: "--collection <path>",
-    description: "path of the collection that is served, if the contract has several, such as /parcels",
-    parse: parseText,
-  },
 } satisfies Settings;
 
 /** A flag without an argument. */
@@ -330,6 +325,11 @@ const commandSettings = {
     description: "file of settings, one NAME=value per line, with the names of the environment variables",
     parse: parseText,
   },
+  collection: {
+    flag: "--collection <name>",
+    description: "the collection, by its name or path, such as parcels, if the store has several",
+    parse: parseText,
+  },
   waitSecondsMax: {
     flag: "--wait-seconds-max <seconds>",
     default: "0",
@@ -386,6 +386,17 @@ const commandSettings = {
     description:
       "fields, and paths of collections, that the contract no longer has, separated by commas: their values stay, hidden",
     parse: parseFieldNames,
+  },
+  allFolder: {
+    flag: "--all <folder>",
+    description: "all collections, each in a file of its name in this folder",
+    parse: parseText,
+  },
+  importIdsFrom: {
+    flag: "--key <text>",
+    description:
+      "makes the ids of records without one, with their numbers, where the server makes ids; if not set, the name of the file",
+    parse: parseText,
   },
   importUpdate: switchSetting("--update", "replace stored plants that differ"),
   dryRun: switchSetting("--dry-run", "only print what an import would do"),

@@ -160,15 +160,14 @@ export function reportChange(
 export interface StoredSource {
   readonly text: string;
   readonly json: string | null;
-  readonly collection: string | null;
   /** See kept-schemas.ts. */
   readonly schemas: string | null;
 }
 
-export function sourceOf({ text, json, collection }: Omit<StoredSource, "schemas">): ContractSource {
-  return { text, json: json ?? undefined, collection: collection ?? undefined };
+export function sourceOf({ text, json }: Omit<StoredSource, "schemas">): ContractSource {
+  return { text, json: json ?? undefined };
 }
 
 export function isSameSource(one: ContractSource | undefined, other: ContractSource): boolean {
-  return one?.text === other.text && one.collection === other.collection;
+  return one?.text === other.text;
 }

@@ -41,7 +41,7 @@ test("paths and base paths are literal: with a colon, an asterisk, or percent-en
   const all = { ...paths, "/caf%c3%a9": other, "/50%-off/{id}": other, "/a%2Fb": other };
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("shelves.db")}`;
-  const source = { text: JSON.stringify({ ...rest, paths: all }), collection: "/shelves" };
+  const source = { text: JSON.stringify({ ...rest, paths: all }) };
   const store = await openedStore(database, undefined, source);
   await using server = await startInProcess({ store, basePath: "/:v/*" });
   const { url, token } = await server.target();

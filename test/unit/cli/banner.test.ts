@@ -6,7 +6,6 @@ import { plantStore } from "../../support/contracts.ts";
 
 const server: StartedServer = {
   contract: plantStore,
-  collection: plantStore,
   version: "1.2.3",
   url: "http://127.0.0.1:8080",
   adminUrl: "http://127.0.0.1:8081",

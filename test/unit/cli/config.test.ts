@@ -36,7 +36,6 @@ test("each value has its type and its source", () => {
 const samples: Partial<Record<SettingName, string>> = {
   contract: "parcels.yaml",
   extend: "operations.ts",
-  collection: "/parcels",
   publicUrl: "https://plants.example/v1",
   adminPasswordHash: `$argon2id$v=19$m=65536,t=2,p=1$${"a".repeat(43)}$${"b".repeat(43)}`,
   adminNames: "console.plants.example",

@@ -129,9 +129,9 @@ interface SchemaRow extends Omit<StoredSource, "text"> {
 async function findStore(pool: Queries): Promise<FoundStore> {
   const row = await readSchemaRow(pool);
   if (row === undefined || row.version === 0) return noStore;
-  const { version, contract, json, collection, schemas } = row;
+  const { version, contract, json, schemas } = row;
   assertKnownVersion(version, "the database");
-  const source = sourceOf({ text: contract, json, collection });
+  const source = sourceOf({ text: contract, json });
   return { version, source, schemas, tables: await storedTables(pool) };
 }
 
@@ -165,8 +165,8 @@ async function upgrade(
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
     `CREATE TABLE IF NOT EXISTS plantstore_schema
-       (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text NOT NULL, json text, collection text,
-        schemas text NOT NULL,        CHECK (only_row))`,
+       (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text NOT NULL, json text,
+        schemas text NOT NULL, CHECK (only_row))`,
   );
   const { version, source, schemas } = await findStore(connection);
   if (source !== undefined && !isSameSource(change.from, source)) return undefined;
@@ -182,14 +182,13 @@ async function upgrade(
     if ((await connection.query(sql)).rows.length > 0) throw error;
   for (const statement of collectionStatements(contract.collections, "postgres", tables))
     await connection.query(statement);
-  const { text, json = null, collection: only = null } = contract.source;
+  const { text, json = null } = contract.source;
   await connection.query(
-    `INSERT INTO plantstore_schema (only_row, version, contract, json, collection, schemas)
-     VALUES (true, $1, $2, $3, $4, $5)
+    `INSERT INTO plantstore_schema (only_row, version, contract, json, schemas) VALUES (true, $1, $2, $3, $4)
      ON CONFLICT (only_row)
      DO UPDATE SET version = excluded.version, contract = excluded.contract, json = excluded.json,
-       collection = excluded.collection, schemas = excluded.schemas`,
-    [newestVersion, text, json, only, schemasJson(parseSchemas(schemas), contract.collections)],
+       schemas = excluded.schemas`,
+    [newestVersion, text, json, schemasJson(parseSchemas(schemas), contract.collections)],
   );
   return report;
 }

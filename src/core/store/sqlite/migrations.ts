@@ -54,7 +54,7 @@ export function isPlantStore(database: Database): boolean {
 export function findStore(database: Database, path: string): FoundStore {
   const version = schemaVersion(database, path);
   if (version === 0) return noStore;
-  const row = database.query<StoredSource, []>("SELECT text, json, collection, schemas FROM contract").get();
+  const row = database.query<StoredSource, []>("SELECT text, json, schemas FROM contract").get();
   const source = row === null ? undefined : sourceOf(row);
   return { version, source, schemas: row?.schemas ?? null, tables: storedTables(database) };
 }
@@ -84,14 +84,14 @@ export function migrate(
       if (database.query(sql).get() !== null) throw error;
     for (const statement of collectionStatements(contract.collections, "sqlite", tables))
       database.run(statement);
-    // The description that the store was opened with last, and its collection.
+    // The description that the store was opened with last.
     database.run(
-      "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, collection TEXT, schemas TEXT NOT NULL) STRICT",
+      "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, schemas TEXT NOT NULL) STRICT",
     );
     database.run("DELETE FROM contract");
-    const { text, json = null, collection: only = null } = contract.source;
+    const { text, json = null } = contract.source;
     const kept = schemasJson(parseSchemas(schemas), contract.collections);
-    database.run("INSERT INTO contract VALUES (?, ?, ?, ?)", [text, json, only, kept]);
+    database.run("INSERT INTO contract VALUES (?, ?, ?)", [text, json, kept]);
     database.run(`PRAGMA application_id = ${applicationId}`);
     database.run(`PRAGMA user_version = ${newestVersion}`);
     return report;
