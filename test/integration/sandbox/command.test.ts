@@ -111,6 +111,7 @@ describe("a start", () => {
     expect(JSON.parse(readFileSync(ready, "utf8"))).toEqual({
       url: sandbox.url,
       plantsUrl: `${sandbox.url}/plants`,
+      collections: { plants: `${sandbox.url}/plants` },
       token: "sandbox",
       adminUrl: null,
       controlUrl: null,
