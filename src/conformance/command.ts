@@ -132,7 +132,7 @@ async function collectionsToCheck(values: OptionValues): Promise<readonly Checke
 }
 
 async function contractFor({ contract: file }: OptionValues): Promise<Contract> {
-  const source = typeof file === "string" ? await readContractFile(file, undefined) : plantStoreSource;
+  const source = typeof file === "string" ? await readContractFile(file) : plantStoreSource;
   try {
     // A server of its own may have what this one has not.
     const contract = await readContract({ ...source, fills: true });

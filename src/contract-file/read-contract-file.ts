@@ -5,11 +5,11 @@ import type { ContractSource } from "../core/contract/contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
 /** Rejects with an OperatorError if a file cannot be read. */
-export async function readContractFile(file: string, collection?: string): Promise<ContractSource> {
+export async function readContractFile(file: string): Promise<ContractSource> {
   const text = await readFile(file, "utf8").catch(({ code }: NodeJS.ErrnoException) => {
     throw new OperatorError(`the contract ${file} cannot be read (${code}); name a file with --contract`, 2);
   });
-  const source = { text, collection };
+  const source = { text };
   if (!refersElsewhere.test(text)) return source;
   // Loaded late, as most contracts are in one file.
   const { bundleFiles } = await import("./bundle-files.ts");

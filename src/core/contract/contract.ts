@@ -269,8 +269,6 @@ export interface ContractSource {
   readonly json?: string | undefined;
   /** Whether responses may have values that are made up, where nothing stored fits. */
   readonly fills?: boolean | undefined;
-  /** The path of the collection, if the description has several. */
-  readonly collection?: string | undefined;
   /**
    * Where parts of the text were before several files were made one, such as "parcel.yaml#/properties",
    * by their pointers. Unknown for a text that a store has kept.

@@ -128,7 +128,7 @@ test("a part that is elsewhere and is not needed costs that part only", async ()
     paths,
     text.replace("items:\n              $ref: ../schemas", "items:\n              $ref: ../../schemas"),
   );
-  const contract = await readSingle(await readContractFile(description.file, undefined));
+  const contract = await readSingle(await readContractFile(description.file));
   expect(Object.keys(contract.operations)).toEqual(["create", "get"]);
   expect(contract.notes.join("\n")).toContain(
     "the reference ../../schemas/shipment.json leads to nothing in the folder",
@@ -150,7 +150,7 @@ test("links within the folder are followed, as in a mounted volume", async () =>
   using folder = new TemporaryFolder();
   cpSync(contractFile("shipments"), folder.file("..data"), { recursive: true });
   for (const name of ["openapi.yaml", "paths", "schemas"]) symlinkSync(`..data/${name}`, folder.file(name));
-  const { path } = await readSingle(await readContractFile(folder.file("openapi.yaml"), undefined));
+  const { path } = await readSingle(await readContractFile(folder.file("openapi.yaml")));
   expect(path).toBe("/shipments");
 });
 
@@ -177,9 +177,8 @@ test("a description in one file is kept as it is, and so is one that refers to n
   const other = `${text}\nx-other: { $ref: other.yaml }\n`;
   for (const each of [text, other]) {
     writeFileSync(folder.file("parcels.yaml"), each);
-    expect(await readContractFile(folder.file("parcels.yaml"), "/parcels")).toEqual({
+    expect(await readContractFile(folder.file("parcels.yaml"))).toEqual({
       text: each,
-      collection: "/parcels",
     });
   }
 });
@@ -188,7 +187,7 @@ test("it is what Redocly's bundler makes of it, which loses digits", async () =>
   using folder = new TemporaryFolder();
   const [file, theirs] = [contractFile("shipments/openapi.yaml"), folder.file("bundled.json")];
   await Bun.$`node_modules/.bin/redocly bundle ${file} -o ${theirs}`.cwd(root).quiet();
-  const { text } = await readContractFile(file, undefined);
+  const { text } = await readContractFile(file);
   expect(JSON.parse(text)).toEqual(await Bun.file(theirs).json());
 }, 60_000);
 
@@ -220,7 +219,7 @@ test("components keep their names, those of other files get new ones, and mappin
   };
   for (const [name, value] of Object.entries(files))
     await Bun.write(folder.file(name), typeof value === "string" ? value : toExactJson(value));
-  const { text, origins } = await readContractFile(folder.file("openapi.yaml"), undefined);
+  const { text, origins } = await readContractFile(folder.file("openapi.yaml"));
   const dog = { properties: { example: { $ref: "#/components/schemas/pet" }, $ref: { type: "string" } } };
   const parameters = [{ $ref: "#/components/parameters/tag_name" }];
   expect(parseExactJson(text)).toEqual({
@@ -272,7 +271,7 @@ test("parts that are no components grow to a limit", async () => {
     description.file,
     `${await Bun.file(description.file).text()}\nx-all: { $ref: doubled.json#/0 }\n`,
   );
-  expect(await settled(readContractFile(description.file, undefined))).toThrow(
+  expect(await settled(readContractFile(description.file))).toThrow(
     "its files make more than 1000000 values",
   );
 });
@@ -301,6 +300,6 @@ test("all files together are limited", async () => {
     description.file,
     `${base}x-large: [{ $ref: large/one.json }, { $ref: large/two.json }, { $ref: large/three.json }]\n`,
   );
-  const { text } = await readContractFile(description.file, undefined);
+  const { text } = await readContractFile(description.file);
   expect(text.match(/large\/\w+\.json/g)).toHaveLength(1);
 });

@@ -45,18 +45,12 @@ export interface FoundCollections {
 /**
  * Finds the collections of a description: the paths with a POST, beside which there is a path of one
  * resource. Another POST is probably an action, such as a search, unless it is the only one.
- *
- * @param wanted the path of one of them, where only that is served.
  */
-export async function findCollections(
-  root: Place,
-  wanted: string | undefined,
-  checks: Checks,
-): Promise<FoundCollections> {
+export async function findCollections(root: Place, checks: Checks): Promise<FoundCollections> {
   const found: DescribedCollection[] = [];
   const faults: Faults = new Map();
   for (const [path, item] of root.at("paths").members) {
-    const isOther = path.startsWith("x-") || path.includes("{") || path !== (wanted ?? path);
+    const isOther = path.startsWith("x-") || path.includes("{");
     if (isOther) continue;
     let place = item;
     root.restartCount();

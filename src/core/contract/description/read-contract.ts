@@ -41,7 +41,7 @@ async function readSource(given: ContractSource): Promise<Contract> {
 async function readDocument(source: ContractSource, document: OpenApiDocument): Promise<Contract> {
   const root = Place.root(document, source.origins);
   const checks = new Checks();
-  const { found, faults } = await findCollections(root, source.collection, checks);
+  const { found, faults } = await findCollections(root, checks);
   const read: ReadCollection[] = [];
   for (const described of found) {
     root.restartCount();
@@ -59,8 +59,8 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     }
   }
   // A server that makes up values responds to every operation, also without a collection.
-  if (read.length === 0 && (!source.fills || source.collection !== undefined))
-    throw faults.values().next().value ?? noCollection(root, source.collection);
+  if (read.length === 0 && !source.fills)
+    throw faults.values().next().value ?? root.at("paths").error("it has no POST whose body is the resource");
   noteDocument(root);
   const served = read.flatMap(({ parts }) => parts);
   const others = readOthers(
@@ -100,14 +100,6 @@ function nameOf({ describedPath }: Described, all: readonly Described[]): string
 }
 
 type Described = Pick<Collection, "describedPath">;
-
-function noCollection(root: Place, wanted: string | undefined): ContractError {
-  return root
-    .at("paths")
-    .error(
-      wanted === undefined ? "it has no POST whose body is the resource" : `it has no POST of ${wanted}`,
-    );
-}
 
 /** The path of the first server's URL; "" for none, and for a URL that has no path. */
 function basePathOf(root: Place): string {

@@ -33,11 +33,11 @@ function description(properties: Json, changes: Json = {}, required: readonly st
   };
 }
 
-const read = (document: unknown, collection?: string) =>
-  readSingle({ text: typeof document === "string" ? document : JSON.stringify(document), collection });
+const read = (document: unknown) =>
+  readSingle({ text: typeof document === "string" ? document : JSON.stringify(document) });
 
-const refusal = (document: unknown, collection?: string): Promise<string> =>
-  read(document, collection).then(
+const refusal = (document: unknown): Promise<string> =>
+  read(document).then(
     () => "served",
     ({ exitCode, message }) => `${exitCode}: ${message}`,
   );
@@ -457,13 +457,6 @@ test("a collection that cannot be served is noted, and so is one whose table ano
   ]);
   expect(notes.join("\n")).toContain("POST /a_b is not served, as its table would be that of /a-b");
   expect(notes.join("\n")).toContain("POST /c is not served, as ");
-});
-
-test("one of several collections is chosen, and others of the description are noted", async () => {
-  const paths = { "/a": other["/b"], ...other };
-  const { path, others } = await read(description(name, { paths }), "/b");
-  expect([path, others]).toEqual(["/b", [{ method: "POST", path: "/a" }]]);
-  expect(await refusal(description(name, { paths }), "/c")).toContain("it has no POST of /c");
 });
 
 test.each<[what: string, make: () => string]>([
