@@ -1,12 +1,11 @@
 // The contract of the Plant Store, its plants, and contracts of shelves.
 
-import {
-  type Collection,
-  type Contract,
-  type ContractSource,
-  onlyCollection,
-  type Plant,
-  type Values,
+import type {
+  Collection,
+  Contract,
+  ContractSource,
+  Plant,
+  Values,
 } from "../../src/core/contract/contract.ts";
 import { plantStoreSource } from "../../src/core/contract/default-contract.ts";
 import { readContract } from "../../src/core/contract/description/read-contract.ts";
@@ -66,3 +65,9 @@ export const shelfFields = {
   size: { type: "integer", minimum: 1, maximum: 9 },
   kind: { type: "string", enum: ["a", "b"] },
 };
+
+/** The collection of a contract that has one. */
+export function onlyCollection({ collections: [collection] }: Pick<Contract, "collections">): Collection {
+  if (collection === undefined) throw new Error("The contract has no collection");
+  return collection;
+}

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { Client } from "pg";
-import { type Collection, type ContractSource, onlyCollection } from "../../src/core/contract/contract.ts";
+import type { Collection, ContractSource } from "../../src/core/contract/contract.ts";
 import { ApiError } from "../../src/core/contract/errors.ts";
 import { parsePlantJson } from "../../src/core/contract/plant.ts";
 import type { ServerStore } from "../../src/core/store/group-commit.ts";
@@ -13,7 +13,7 @@ import type { SqlConnection } from "../../src/core/store/sql-connection.ts";
 import { EditRun } from "../../src/operations/edits.ts";
 import { exportText } from "../../src/operations/export.ts";
 import { countPlants, readPlants, type StoredPlant } from "../../src/operations/stored-plants.ts";
-import { type PlantLike, plantStore, toPlants } from "./contracts.ts";
+import { onlyCollection, type PlantLike, plantStore, toPlants } from "./contracts.ts";
 import { withStore } from "./server.ts";
 
 /** Creates the store if there is none, and its plants, which must be new. */

@@ -276,12 +276,6 @@ export interface ContractSource {
   readonly origins?: ReadonlyMap<string, string> | undefined;
 }
 
-/** The collection of a contract that has one. */
-export function onlyCollection({ collections: [collection] }: Pick<Contract, "collections">): Collection {
-  if (collection === undefined) throw new Error("The contract has no collection");
-  return collection;
-}
-
 /** The collection with a table. */
 export function collectionOf({ collections }: Pick<Contract, "collections">, table: string): Collection {
   const found = collections.find((collection) => collection.table === table);

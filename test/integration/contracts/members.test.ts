@@ -3,11 +3,10 @@
 import { describe, expect, test } from "bun:test";
 import { clientEditor } from "../../../src/collection-operations/edit-one.ts";
 import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { onlyCollection } from "../../../src/core/contract/contract.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
-import { readSingle } from "../../support/contracts.ts";
+import { onlyCollection, readSingle } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { send, sendTo } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";

@@ -3,9 +3,8 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { Client } from "pg";
-import { onlyCollection } from "../../../src/core/contract/contract.ts";
 import { storeAt } from "../../../src/core/store/open-store.ts";
-import { plantStore } from "../../support/contracts.ts";
+import { onlyCollection, plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Load } from "../../support/load.ts";
 import { PostgresServer, sharedPostgres } from "../../support/postgres.ts";

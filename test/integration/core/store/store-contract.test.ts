@@ -1,12 +1,12 @@
 // A store keeps its contract, takes over one that fits, and refuses others, on every engine.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { type ContractSource, onlyCollection, type Plant } from "../../../../src/core/contract/contract.ts";
+import type { ContractSource, Plant } from "../../../../src/core/contract/contract.ts";
 import { parsePlantJson } from "../../../../src/core/contract/plant.ts";
 import { storeAt } from "../../../../src/core/store/open-store.ts";
 import { type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
 import type { MigrationReport } from "../../../../src/core/store/store-contract.ts";
-import { shelfFields, shelves } from "../../../support/contracts.ts";
+import { onlyCollection, shelfFields, shelves } from "../../../support/contracts.ts";
 import { engines } from "../../../support/engines.ts";
 import { settled } from "../../../support/settled.ts";
 import { exported, openedStore, unexpected } from "../../../support/stored-plants.ts";

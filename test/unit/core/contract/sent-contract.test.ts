@@ -3,11 +3,11 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import { type Contract, type Field, onlyCollection } from "../../../../src/core/contract/contract.ts";
+import type { Contract, Field } from "../../../../src/core/contract/contract.ts";
 import { plantJson, toColumns, toValues } from "../../../../src/core/contract/plant.ts";
 import { receivedContract, sentContract } from "../../../../src/core/contract/sent-contract.ts";
 import { contractWith } from "../../../support/console.ts";
-import { plantStore, readSingle } from "../../../support/contracts.ts";
+import { onlyCollection, plantStore, readSingle } from "../../../support/contracts.ts";
 import { anyPlantOf } from "../../../support/random.ts";
 
 const parcels = await readSingle({
