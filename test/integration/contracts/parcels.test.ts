@@ -152,7 +152,7 @@ for (const engine of engines)
         message: 'The status must be one of "packed", "sent", "delivered".',
       });
       expect((await client.read("session")).json).toMatchObject({
-        contract: { service: "Parcel Store", many: "parcels" },
+        contract: { service: "Parcel Store", collections: [{ many: "parcels" }] },
       });
       const page = await fetch(`${await parcelServer.server.adminUrl()}/console/`);
       expect(await page.text()).toContain("<title>Parcel Store console</title>");
