@@ -7,7 +7,14 @@ import { buildLibrary } from "../build-library.ts";
 await buildLibrary({
   source: join(import.meta.dir, "src"),
   dist: join(import.meta.dir, "dist"),
-  types: ["index.d.ts", "control-types.d.ts", "sandbox-errors.d.ts", "running-sandbox.d.ts", "start.d.ts"],
+  types: [
+    "index.d.ts",
+    "control-types.d.ts",
+    "sandbox-errors.d.ts",
+    "running-sandbox.d.ts",
+    "sandbox-collection.d.ts",
+    "start.d.ts",
+  ],
   target: "node",
   packages: "bundle",
 });

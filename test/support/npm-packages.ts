@@ -24,6 +24,7 @@ export function packConformance(folder: TemporaryFolder): Promise<string> {
   return packCopy(
     [
       "src/conformance",
+      "src/contract-file",
       "src/core/contract",
       "src/core/operator-error.ts",
       "packages/conformance",
