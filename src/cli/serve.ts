@@ -59,16 +59,18 @@ export async function serve(
   const parts = { store, own, events: ownProcess.events, now, wallNow: Date.now };
   const { startConfigured } = await loading;
   held?.[Symbol.dispose]();
+  let reporting: Promise<void> | undefined;
+  // Ends after the server, which must not wait for it to stop, and before the store.
+  ownProcess.resources.defer(() => reporting);
   const server = await startConfigured(config, { ...parts, certificate }, ownProcess.resources);
 
   const addresses = addressesOf(config, server);
   ownProcess.logStart(config, addresses);
   // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, { store, server, emit: ownProcess.events.emit });
-  const reporting = reportGoneCollections(store, ownProcess.events.emit);
+  reporting = reportGoneCollections(store, ownProcess.events.emit);
   await using _ = accompany?.(addresses, store);
   await ownProcess.waitForStop();
-  await reporting;
 }
 
 export function addressesOf(
