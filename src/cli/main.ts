@@ -2,32 +2,32 @@
 
 import { Command, CommanderError } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
-import { commandName, nameCommands } from "./command-name.ts";
 import { redactPasswords } from "./config/redact.ts";
-import { printError, printLines } from "./output.ts";
+import { commandName, nameCommands } from "./process/command-name.ts";
+import { printError, printLines } from "./process/output.ts";
 
 const usageExitCode = 2;
 
 /** Loaded on demand. The help lists them in this order. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import("./serve-command.ts")).serveCommand(),
-  demo: async () => (await import("./demo-command.ts")).demoCommand(),
-  sandbox: async () => (await import("./sandbox-command.ts")).sandboxCommand(),
-  token: async () => (await import("./token-command.ts")).tokenCommand(),
-  get: async () => (await import("./get-command.ts")).getCommand(),
-  update: async () => (await import("./update-command.ts")).updateCommand(),
-  delete: async () => (await import("./delete-command.ts")).deleteCommand(),
-  history: async () => (await import("./history-command.ts")).historyCommand(),
-  export: async () => (await import("./export-command.ts")).exportCommand(),
-  import: async () => (await import("./import-command.ts")).importCommand(),
-  stats: async () => (await import("./stats-command.ts")).statsCommand(),
-  backup: async () => (await import("./backup-command.ts")).backupCommand(),
-  restore: async () => (await import("./restore-command.ts")).restoreCommand(),
-  migrate: async () => (await import("./migrate-command.ts")).migrateCommand(),
-  ready: async () => (await import("./ready-command.ts")).readyCommand(),
-  password: async () => (await import("./password-command.ts")).passwordCommand(),
-  conformance: async () => (await import("./conformance-command.ts")).conformanceCommand(),
-  config: async () => (await import("./config-command.ts")).configCommand(),
+  serve: async () => (await import("./commands/serve-command.ts")).serveCommand(),
+  demo: async () => (await import("./commands/demo-command.ts")).demoCommand(),
+  sandbox: async () => (await import("./commands/sandbox-command.ts")).sandboxCommand(),
+  token: async () => (await import("./commands/token-command.ts")).tokenCommand(),
+  get: async () => (await import("./commands/get-command.ts")).getCommand(),
+  update: async () => (await import("./commands/update-command.ts")).updateCommand(),
+  delete: async () => (await import("./commands/delete-command.ts")).deleteCommand(),
+  history: async () => (await import("./commands/history-command.ts")).historyCommand(),
+  export: async () => (await import("./commands/export-command.ts")).exportCommand(),
+  import: async () => (await import("./commands/import-command.ts")).importCommand(),
+  stats: async () => (await import("./commands/stats-command.ts")).statsCommand(),
+  backup: async () => (await import("./commands/backup-command.ts")).backupCommand(),
+  restore: async () => (await import("./commands/restore-command.ts")).restoreCommand(),
+  migrate: async () => (await import("./commands/migrate-command.ts")).migrateCommand(),
+  ready: async () => (await import("./commands/ready-command.ts")).readyCommand(),
+  password: async () => (await import("./commands/password-command.ts")).passwordCommand(),
+  conformance: async () => (await import("./commands/conformance-command.ts")).conformanceCommand(),
+  config: async () => (await import("./commands/config-command.ts")).configCommand(),
 };
 
 // Without await: the package has this as CommonJS, which has no await outside of functions.

@@ -6,7 +6,7 @@ import type { PlantId } from "../core/contract/plant-id.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
 import { operationName } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
-import type { PageFilter } from "../core/store/page.ts";
+import type { PageFilter } from "../core/store/shared/page.ts";
 import type { SqlValue } from "../core/store/sql-connection.ts";
 import { defineOperation } from "./define-operation.ts";
 import { countsAll, listJson, type PageStart } from "./list-envelope.ts";

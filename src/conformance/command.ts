@@ -7,13 +7,13 @@ import type { Contract } from "../core/contract/contract.ts";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { selectRules } from "./all-rules.ts";
-import { type CheckedCollection, checkable, chooseCollections } from "./checked-collections.ts";
-import { formatJsonReports } from "./json-report.ts";
-import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
-import { type CollectionReport, conformsInAll, countOutcomes, runConformance } from "./run.ts";
-import type { Target } from "./run-state.ts";
-import { formatTextReports, uncheckedLines } from "./text-report.ts";
+import { formatJsonReports } from "./reports/json-report.ts";
+import { formatTextReports, uncheckedLines } from "./reports/text-report.ts";
+import { selectRules } from "./rules/all-rules.ts";
+import { type Basis, bases, describeBasis, levels, type Rule } from "./rules/rule.ts";
+import { type CheckedCollection, checkable, chooseCollections } from "./run/checked-collections.ts";
+import { type CollectionReport, conformsInAll, countOutcomes, runConformance } from "./run/run.ts";
+import type { Target } from "./run/run-state.ts";
 
 export const description = "check any server against the rules of a contract, and print which hold";
 

@@ -4,10 +4,10 @@
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import type { ConsoleOptions, ConsoleState } from "./console-app.ts";
-import { Reader } from "./reader.ts";
-import { RecentRequests } from "./recent-requests.ts";
-import { CollectionSamples } from "./recent-samples.ts";
-import { Sessions } from "./sessions.ts";
+import { Reader } from "./reads/reader.ts";
+import { RecentRequests } from "./reads/recent-requests.ts";
+import { CollectionSamples } from "./reads/recent-samples.ts";
+import { Sessions } from "./session/sessions.ts";
 
 const recentRequestsMax = 1_000;
 

@@ -27,7 +27,7 @@ import { Metrics } from "./observability/metrics.ts";
 import { type Clock, ServerEvents } from "./observability/server-event.ts";
 import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
 import { openOperationStore } from "./store/operation-store.ts";
-import { readChanged, readStored } from "./store/recorded-plant.ts";
+import { readChanged, readStored } from "./store/shared/recorded-plant.ts";
 
 export interface ServerOptions {
   /** An open store. The caller closes it, after `stop`. */

@@ -15,8 +15,8 @@ import {
   editsMax,
   type PlantEdit,
   type RecordedEdit,
-} from "../core/store/plant-edit.ts";
-import { parseRecorded } from "../core/store/recorded-plant.ts";
+} from "../core/store/shared/plant-edit.ts";
+import { parseRecorded } from "../core/store/shared/recorded-plant.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
 import { findPlants } from "./stored-plants.ts";
 

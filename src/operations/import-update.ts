@@ -4,8 +4,8 @@ import { type Collection, type Field, type Plant, valuesEqual } from "../core/co
 import { ApiError } from "../core/contract/errors.ts";
 import { plantJson } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../core/store/plant-store.ts";
+import { editsMax, type PlantEdit } from "../core/store/shared/plant-edit.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import type { CsvHeader } from "./csv.ts";
 import type { EditRun } from "./edits.ts";

@@ -11,8 +11,8 @@ import {
 } from "../core/contract/contract.ts";
 import { toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
+import { list } from "../core/store/shared/sql-work.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
-import { list } from "../core/store/sql-work.ts";
 
 /** Selects the plants to read, all of them by default, and whether to read their creation. */
 interface Selection {

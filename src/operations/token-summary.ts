@@ -1,7 +1,7 @@
 // The summary of a token in lists, on the command line and in the console.
 
 import { isActive } from "../core/auth/token.ts";
-import { effectiveExpiry, type TokenRecord } from "../core/store/token-record.ts";
+import { effectiveExpiry, type TokenRecord } from "../core/store/shared/token-record.ts";
 
 /** The keys of the JSON output, in the order of the table's columns. */
 export interface TokenSummary {

@@ -3,7 +3,7 @@
 import { auth } from "hono/utils/basic-auth";
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import type { TrustedProxies } from "../admin-pages/client-address.ts";
-import type { Sessions } from "../console/sessions.ts";
+import type { Sessions } from "../console/session/sessions.ts";
 
 /** User names that were accepted with the password. */
 const acceptedMax = 100;

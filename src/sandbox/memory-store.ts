@@ -2,11 +2,11 @@
 
 import type { Collection, Contract, Plant } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import { type EditOutcome, editWork, type RecordedEdit } from "../core/store/plant-edit.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
 import type { ReadConnection } from "../core/store/read-connection.ts";
-import { SqlTokens, type TokenStore } from "../core/store/sql-tokens.ts";
-import type { SqlWork } from "../core/store/sql-work.ts";
+import { type EditOutcome, editWork, type RecordedEdit } from "../core/store/shared/plant-edit.ts";
+import { SqlTokens, type TokenStore } from "../core/store/shared/sql-tokens.ts";
+import type { SqlWork } from "../core/store/shared/sql-work.ts";
 import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
 import { migrate } from "../core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../core/store/sqlite/plants.ts";

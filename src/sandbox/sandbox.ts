@@ -2,7 +2,7 @@
 
 import type { RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { TrustedProxies } from "../admin-pages/client-address.ts";
-import type { Sessions } from "../console/sessions.ts";
+import type { Sessions } from "../console/session/sessions.ts";
 import { anonymous } from "../core/auth/caller.ts";
 import { creatorName } from "../core/auth/creators.ts";
 import { type ContractSource, openOperations } from "../core/contract/contract.ts";

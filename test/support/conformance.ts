@@ -1,11 +1,11 @@
 // Runs rules of the conformance suite in this process.
 
 import { randomInt } from "node:crypto";
-import { rulesFor } from "../../src/conformance/all-rules.ts";
-import { Contents } from "../../src/conformance/contents.ts";
-import type { Level, Rule } from "../../src/conformance/rule.ts";
-import { type ConformanceReport, runConformance } from "../../src/conformance/run.ts";
-import { formatTextReport } from "../../src/conformance/text-report.ts";
+import { Contents } from "../../src/conformance/plants/contents.ts";
+import { formatTextReport } from "../../src/conformance/reports/text-report.ts";
+import { rulesFor } from "../../src/conformance/rules/all-rules.ts";
+import type { Level, Rule } from "../../src/conformance/rules/rule.ts";
+import { type ConformanceReport, runConformance } from "../../src/conformance/run/run.ts";
 import { plantStore } from "./contracts.ts";
 import type { Target } from "./http.ts";
 

@@ -1,6 +1,6 @@
 // A client of the console's API that sends the requests of its page.
 
-import type { ConsoleContext } from "../../src/console/console-context.ts";
+import type { ConsoleContext } from "../../src/console/calls/console-context.ts";
 import type { Collection } from "../../src/core/contract/contract.ts";
 import type { PlantId } from "../../src/core/contract/plant-id.ts";
 import { idMaker } from "../../src/core/http/new-ids.ts";

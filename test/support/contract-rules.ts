@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { collectionOperations } from "../../src/collection-operations/index.ts";
-import { rulesFor } from "../../src/conformance/all-rules.ts";
-import { Contents } from "../../src/conformance/contents.ts";
-import { type Level, levels } from "../../src/conformance/rule.ts";
+import { Contents } from "../../src/conformance/plants/contents.ts";
+import { rulesFor } from "../../src/conformance/rules/all-rules.ts";
+import { type Level, levels } from "../../src/conformance/rules/rule.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
 import { servedDocument } from "../../src/docs-page/served-document.ts";
 import { type Bug, startBuggyServer } from "../integration/conformance/buggy-server.ts";

@@ -1,8 +1,8 @@
 // Runs a command in the process of the test, if the process is not the subject.
 
 import { EventEmitter } from "node:events";
-import { type CommandHost, onHost } from "../../src/cli/host.ts";
 import { describeError, runCommandLine } from "../../src/cli/main.ts";
+import { type CommandHost, onHost } from "../../src/cli/process/host.ts";
 import { Output } from "./output.ts";
 
 export class InProcessCommand {

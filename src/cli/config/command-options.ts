@@ -1,7 +1,7 @@
 // Declares settings as the options of a commander command.
 
 import { type Command, Option } from "commander";
-import { host } from "../host.ts";
+import { host } from "../process/host.ts";
 import { type Config, resolveConfig, type SettingTexts } from "./resolve.ts";
 import { headingOf, type SettingName, settings } from "./settings.ts";
 

@@ -2,7 +2,7 @@
 
 import { parseInt64 } from "../../core/contract/values/int64.ts";
 import { capitalized, withArticle } from "../../core/contract/words.ts";
-import type { PlantChanges } from "../plant-changes.ts";
+import type { PlantChanges } from "../calls/plant-changes.ts";
 import { type Answer, post } from "./api.ts";
 import { ActionDialog } from "./dialogs.ts";
 import { useRef, useState } from "./library.js";

@@ -1,6 +1,6 @@
 // Charts of the last five minutes or hour: creates, latency, batch size and errors.
 
-import type { Sample } from "../recent-samples.ts";
+import type { Sample } from "../reads/recent-samples.ts";
 import { Chart, type ChartProperties, type TimeAxis } from "./chart.ts";
 import { formatCount, formatInteger, formatMs, formatNumber } from "./formats.ts";
 import { useState } from "./library.js";

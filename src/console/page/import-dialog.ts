@@ -1,7 +1,7 @@
 // The import dialog: a file is chosen and sent, with the progress and the rejected records.
 
 import { capitalized } from "../../core/contract/words.ts";
-import type { Imports } from "../import-calls.ts";
+import type { Imports } from "../calls/import-calls.ts";
 import { type Answer, download, postFile } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
 import { formatBytes, formatInteger } from "./formats.ts";

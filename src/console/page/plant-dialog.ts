@@ -2,8 +2,8 @@
 // deletion, and its history.
 
 import { capitalized } from "../../core/contract/words.ts";
-import type { getPlant } from "../plant-calls.ts";
-import type { PlantChanges } from "../plant-changes.ts";
+import type { getPlant } from "../calls/plant-calls.ts";
+import type { PlantChanges } from "../calls/plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";
 import { useCall, useLoaded } from "./hooks.ts";

@@ -1,6 +1,6 @@
 // The history of a plant's edits, and their undo.
 
-import type { PlantChanges } from "../plant-changes.ts";
+import type { PlantChanges } from "../calls/plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { formatCount } from "./formats.ts";

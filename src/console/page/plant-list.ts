@@ -2,7 +2,7 @@
 // address, see address.ts.
 
 import { capitalized, withArticle } from "../../core/contract/words.ts";
-import type { PlantCount } from "../plant-count.ts";
+import type { PlantCount } from "../reads/plant-count.ts";
 import { type Address, linkTo, readAddress, readCollection, showAddress } from "./address.ts";
 import { type Answer, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";

@@ -1,6 +1,6 @@
 // The recent requests: a table that is reloaded, with a filter by code.
 
-import type { RecentRequests } from "../recent-requests.ts";
+import type { RecentRequests } from "../reads/recent-requests.ts";
 import { type Answer, get } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
 import { exactTime, formatInteger, formatTime } from "./formats.ts";

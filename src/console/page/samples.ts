@@ -1,6 +1,6 @@
 // The samples that the page has of the server.
 
-import type { RecentSamples } from "../recent-samples.ts";
+import type { RecentSamples } from "../reads/recent-samples.ts";
 
 export type History = ReturnType<RecentSamples["since"]>;
 

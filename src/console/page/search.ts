@@ -2,7 +2,7 @@
 // take several requests: what is found so far is shown, and the search can be stopped and
 // continued.
 
-import type { listPlants } from "../plant-calls.ts";
+import type { listPlants } from "../calls/plant-calls.ts";
 import type { Address } from "./address.ts";
 import { type Answer, errorMessage, get } from "./api.ts";
 import { useLayoutEffect, useRef, useState } from "./library.js";

@@ -1,7 +1,7 @@
 // The bar of the selected plants: all that a search finds, and their deletion or the change of
 // their group in one run.
 
-import type { PlantChanges } from "../plant-changes.ts";
+import type { PlantChanges } from "../calls/plant-changes.ts";
 import { type Answer, post } from "./api.ts";
 import { Confirmation, ErrorMessage } from "./dialogs.ts";
 import { useCall } from "./hooks.ts";

@@ -4,7 +4,7 @@
 import { ApiError, unavailable } from "../contract/errors.ts";
 import type { Emit } from "../observability/server-event.ts";
 import { errorMessage } from "../operator-error.ts";
-import type { TokenStore } from "../store/sql-tokens.ts";
+import type { TokenStore } from "../store/shared/sql-tokens.ts";
 import type { Caller } from "./caller.ts";
 
 /** The name that is stored: a subject may have the name of a token, and is somebody else. */

@@ -1,7 +1,7 @@
 // A token: the prefix `pst_` and 256 random bits.
 
 import { printable } from "../observability/terminal.ts";
-import { effectiveExpiry, type NewToken, type TokenRecord } from "../store/token-record.ts";
+import { effectiveExpiry, type NewToken, type TokenRecord } from "../store/shared/token-record.ts";
 
 /** Shows people and secret scanners that a text is a token; no JWT starts with it. */
 export const tokenPrefix = "pst_";

@@ -10,7 +10,7 @@ import type { PlantId } from "../contract/plant-id.ts";
 import { hasLongBody } from "../long-body.ts";
 import type { Clock, Emit, RequestRecord, Result } from "../observability/server-event.ts";
 import type { CreateOutcome, PendingCreate } from "../store/group-commit.ts";
-import type { StoredPlant } from "../store/recorded-plant.ts";
+import type { StoredPlant } from "../store/shared/recorded-plant.ts";
 import { type BodyOwner, noSlot } from "./body-reader.ts";
 import { errorOfOutcome, type IdSource, unreadable } from "./create-errors.ts";
 import { entityTag } from "./entity-tag.ts";

@@ -3,10 +3,10 @@
 import type { Collection } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { Groups, Turns } from "./groups.ts";
-import type { EditOutcome, RecordedEdit } from "./plant-edit.ts";
-import { type PlantRow, rowReader } from "./plant-rows.ts";
 import type { PlantStore } from "./plant-store.ts";
 import type { ReadConnection } from "./read-connection.ts";
+import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
+import { type PlantRow, rowReader } from "./shared/plant-rows.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 
 export interface OperationStore {

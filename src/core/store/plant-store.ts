@@ -7,10 +7,10 @@ import {
   type Plant,
   valuesEqual,
 } from "../contract/contract.ts";
-import type { EditOutcome, RecordedEdit } from "./plant-edit.ts";
 import type { ReadConnection } from "./read-connection.ts";
-import type { TokenStore } from "./sql-tokens.ts";
-import type { MigrationOptions } from "./store-contract.ts";
+import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
+import type { TokenStore } from "./shared/sql-tokens.ts";
+import type { MigrationOptions } from "./shared/store-contract.ts";
 
 /**
  * The result of one plant of a batch:

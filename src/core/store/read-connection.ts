@@ -1,6 +1,6 @@
 // The interface through which a store is read: SQL, and pages of plants.
 
-import type { Page, PageQuery } from "./page.ts";
+import type { Page, PageQuery } from "./shared/page.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 
 /** Connections of a store, which also read pages of its plants. */

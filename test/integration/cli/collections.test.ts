@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startDemoTraffic } from "../../../src/cli/demo-traffic.ts";
+import { startDemoTraffic } from "../../../src/cli/commands/demo-traffic.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";

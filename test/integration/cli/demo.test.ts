@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import { readCertificate } from "../../../src/cli/certificate.ts";
-import { startDemoTraffic } from "../../../src/cli/demo-traffic.ts";
+import { startDemoTraffic } from "../../../src/cli/commands/demo-traffic.ts";
+import { readCertificate } from "../../../src/cli/process/certificate.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";

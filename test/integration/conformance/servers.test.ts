@@ -1,7 +1,7 @@
 // The conformance of this server where nginx stands in front of it, or a rate limits it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Outcome } from "../../../src/conformance/run.ts";
+import type { Outcome } from "../../../src/conformance/run/run.ts";
 import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
 import type { Target } from "../../support/http.ts";
 import { startNginx } from "../../support/nginx.ts";

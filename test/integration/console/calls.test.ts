@@ -2,7 +2,7 @@
 // the page does not send.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import type { RecentRequests } from "../../../src/console/recent-requests.ts";
+import type { RecentRequests } from "../../../src/console/reads/recent-requests.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -1,7 +1,7 @@
 // Searches of plants, compared with a search through a list.
 
 import { expect, test } from "bun:test";
-import { type Filter, type Reading, searchPlants } from "../../../src/console/plant-search.ts";
+import { type Filter, type Reading, searchPlants } from "../../../src/console/reads/plant-search.ts";
 import type { Plant } from "../../../src/core/contract/contract.ts";
 import { parsePlantJson } from "../../../src/core/contract/plant.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { PageContract } from "../../../src/console/page-contract.ts";
-import type { Sample } from "../../../src/console/recent-samples.ts";
+import type { Sample } from "../../../src/console/reads/recent-samples.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";

@@ -6,7 +6,7 @@ import type {
   PendingCreate,
 } from "../../../src/core/store/group-commit.ts";
 import type { PlantStore } from "../../../src/core/store/plant-store.ts";
-import type { TokenStore } from "../../../src/core/store/sql-tokens.ts";
+import type { TokenStore } from "../../../src/core/store/shared/sql-tokens.ts";
 import type { Random } from "../../support/random.ts";
 import type { VirtualTime } from "../../support/virtual-time.ts";
 

@@ -1,7 +1,7 @@
 // The output of a start, with and without a first token.
 
 import { expect, test } from "bun:test";
-import { bannerLines, plainLines, type StartedServer } from "../../../src/cli/banner.ts";
+import { bannerLines, plainLines, type StartedServer } from "../../../src/cli/process/banner.ts";
 import { plantStore } from "../../support/contracts.ts";
 
 const server: StartedServer = {

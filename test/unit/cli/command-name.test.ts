@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
-import { commandName } from "../../../src/cli/command-name.ts";
+import { commandName } from "../../../src/cli/process/command-name.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
 test.each([

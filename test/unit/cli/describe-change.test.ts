@@ -1,7 +1,7 @@
 // The line about how a plant changed.
 
 import { expect, test } from "bun:test";
-import { describeChange } from "../../../src/cli/describe-change.ts";
+import { describeChange } from "../../../src/cli/commands/describe-change.ts";
 import { plantStore, values } from "../../support/contracts.ts";
 
 test("a value is cut only if it has more characters than are shown", () => {

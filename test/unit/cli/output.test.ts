@@ -1,7 +1,7 @@
 // Text for people: colours by the environment, and escapes.
 
 import { expect, test } from "bun:test";
-import { hasColours, terminalLines } from "../../../src/cli/output.ts";
+import { hasColours, terminalLines } from "../../../src/cli/process/output.ts";
 
 test.each([
   [{}, true],

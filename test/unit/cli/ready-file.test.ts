@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync, symlinkSync, watch, writeFileSync } from "node:fs";
-import { ReadyFile } from "../../../src/cli/ready-file.ts";
+import { ReadyFile } from "../../../src/cli/process/ready-file.ts";
 import { eventually } from "../../support/eventually.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 

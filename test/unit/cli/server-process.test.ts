@@ -1,8 +1,8 @@
 // The end of a process with a server.
 
 import { expect, test } from "bun:test";
-import { type CommandHost, host, onHost } from "../../../src/cli/host.ts";
-import { ServerProcess } from "../../../src/cli/server-process.ts";
+import { type CommandHost, host, onHost } from "../../../src/cli/process/host.ts";
+import { ServerProcess } from "../../../src/cli/process/server-process.ts";
 import { settled } from "../../support/settled.ts";
 
 const config = {

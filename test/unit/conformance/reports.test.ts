@@ -1,18 +1,22 @@
 // The two reports of one run, and what no report may contain.
 
 import { expect, test } from "bun:test";
-import { describeFailure } from "../../../src/conformance/failure.ts";
-import { formatJsonReport, formatJsonReports } from "../../../src/conformance/json-report.ts";
-import { decision, openapi, type Rule, rfc } from "../../../src/conformance/rule.ts";
+import { describeFailure } from "../../../src/conformance/reports/failure.ts";
+import { formatJsonReport, formatJsonReports } from "../../../src/conformance/reports/json-report.ts";
+import {
+  formatTextReport,
+  formatTextReports,
+  uncheckedLines,
+} from "../../../src/conformance/reports/text-report.ts";
+import { reportText } from "../../../src/conformance/reports/transcript-text.ts";
+import { decision, openapi, type Rule, rfc } from "../../../src/conformance/rules/rule.ts";
 import {
   type CollectionReport,
   type ConformanceReport,
   conforms,
   conformsInAll,
   type RuleResult,
-} from "../../../src/conformance/run.ts";
-import { formatTextReport, formatTextReports, uncheckedLines } from "../../../src/conformance/text-report.ts";
-import { reportText } from "../../../src/conformance/transcript-text.ts";
+} from "../../../src/conformance/run/run.ts";
 import { post, target, token, transcript } from "../../support/transcripts.ts";
 
 function resultOf(

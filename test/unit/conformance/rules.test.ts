@@ -2,9 +2,9 @@
 // is there.
 
 import { expect, test } from "bun:test";
-import { type Selection, selectRules } from "../../../src/conformance/all-rules.ts";
-import { Contents } from "../../../src/conformance/contents.ts";
-import { bases } from "../../../src/conformance/rule.ts";
+import { Contents } from "../../../src/conformance/plants/contents.ts";
+import { type Selection, selectRules } from "../../../src/conformance/rules/all-rules.ts";
+import { bases } from "../../../src/conformance/rules/rule.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { deadPaths, leftOutOf, allRules as rules } from "../../support/conformance.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";

@@ -1,7 +1,7 @@
 // The limit of password checks, with checks that the test finishes one by one.
 
 import { expect, test } from "bun:test";
-import { LoginLimit } from "../../../src/console/login-limit.ts";
+import { LoginLimit } from "../../../src/console/session/login-limit.ts";
 import { settled } from "../../support/settled.ts";
 
 class ControlledChecks {

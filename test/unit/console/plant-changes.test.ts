@@ -3,8 +3,8 @@
 
 import { expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
-import { getPlant, listPlants } from "../../../src/console/plant-calls.ts";
-import { PlantChanges } from "../../../src/console/plant-changes.ts";
+import { getPlant, listPlants } from "../../../src/console/calls/plant-calls.ts";
+import { PlantChanges } from "../../../src/console/calls/plant-changes.ts";
 import type { Collection } from "../../../src/core/contract/contract.ts";
 import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";

@@ -1,7 +1,7 @@
 // The console's count of plants, with a store that answers when the test says so.
 
 import { expect, test } from "bun:test";
-import { PlantCount } from "../../../src/console/plant-count.ts";
+import { PlantCount } from "../../../src/console/reads/plant-count.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import { consoleContext } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";

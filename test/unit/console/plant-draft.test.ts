@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { toTexts } from "../../../src/console/calls/shown-plant.ts";
 import { bodyOf, draftOf, labelOf } from "../../../src/console/page/plant-draft.ts";
 import { useContract } from "../../../src/console/page/shown-contract.ts";
 import { type PageContract, pageContract } from "../../../src/console/page-contract.ts";
-import { toTexts } from "../../../src/console/shown-plant.ts";
 import { parsePlantJson } from "../../../src/core/contract/plant.ts";
 import { contractWith } from "../../support/console.ts";
 import type { SingleContract } from "../../support/contracts.ts";

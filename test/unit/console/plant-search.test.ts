@@ -1,7 +1,7 @@
 // A search of the console that takes longer than its time limit.
 
 import { expect, spyOn, test } from "bun:test";
-import { searchPlants } from "../../../src/console/plant-search.ts";
+import { searchPlants } from "../../../src/console/reads/plant-search.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { MemoryContext } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";

@@ -1,7 +1,7 @@
 // The console's connection for reading, which is opened again after a failure.
 
 import { expect, test } from "bun:test";
-import { Reader } from "../../../src/console/reader.ts";
+import { Reader } from "../../../src/console/reads/reader.ts";
 import { MemoryContext } from "../../support/console.ts";
 import { settled } from "../../support/settled.ts";
 

@@ -1,7 +1,7 @@
 // The newest requests: as many as the ring has, newest first.
 
 import { expect, test } from "bun:test";
-import { RecentRequests } from "../../../src/console/recent-requests.ts";
+import { RecentRequests } from "../../../src/console/reads/recent-requests.ts";
 import type { RequestRecord } from "../../../src/core/observability/server-event.ts";
 
 function record(requestId: string, more: Partial<RequestRecord> = {}): RequestRecord {

@@ -9,7 +9,7 @@ import {
   RecentSamples,
   sampleMs,
   samplesMax,
-} from "../../../src/console/recent-samples.ts";
+} from "../../../src/console/reads/recent-samples.ts";
 import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import type { Result, ServerEvent } from "../../../src/core/observability/server-event.ts";
 

@@ -1,7 +1,7 @@
 // Sessions without HTTP: two servers on one host.
 
 import { expect, test } from "bun:test";
-import { Sessions } from "../../../src/console/sessions.ts";
+import { Sessions } from "../../../src/console/session/sessions.ts";
 import { randomBytes } from "../../../src/core/auth/token.ts";
 
 const password = "four random words it is";

@@ -1,7 +1,7 @@
 // The console's calls for tokens, on a store in memory.
 
 import { expect, test } from "bun:test";
-import { TokenCalls } from "../../../src/console/token-calls.ts";
+import { TokenCalls } from "../../../src/console/calls/token-calls.ts";
 import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
 import { statusOf } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";

@@ -1,7 +1,7 @@
 // Many edits of a command leave the lock of a SQLite file to servers in between.
 
 import { expect, spyOn, test } from "bun:test";
-import { editsMax } from "../../../src/core/store/plant-edit.ts";
+import { editsMax } from "../../../src/core/store/shared/plant-edit.ts";
 import { EditRun } from "../../../src/operations/edits.ts";
 import { plantStore } from "../../support/contracts.ts";
 

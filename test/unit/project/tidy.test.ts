@@ -55,7 +55,7 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
     [
       "src/admin-pages/static-files.ts",
       "src/console/console-app.ts",
-      "src/console/sessions.ts",
+      "src/console/session/sessions.ts",
       "src/sandbox/access.ts",
       "src/sandbox/control.ts",
     ],
@@ -63,12 +63,16 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
   ],
   [/"@opentelemetry\//, "src/core/observability/opentelemetry.d.ts", "emit a ServerEvent"],
   [/\/opentelemetry\.js"/, "src/core/observability/tracing.ts", "emit a ServerEvent"],
-  [/\bprocess\.exit\(/, "src/cli/host.ts", "throw an OperatorError, or set process.exitCode"],
-  [/\bconsole\.\w+\(/, "src/docs-page/code-samples.ts", "emit a ServerEvent, or use src/cli/output.ts"],
+  [/\bprocess\.exit\(/, "src/cli/process/host.ts", "throw an OperatorError, or set process.exitCode"],
+  [
+    /\bconsole\.\w+\(/,
+    "src/docs-page/code-samples.ts",
+    "emit a ServerEvent, or use src/cli/process/output.ts",
+  ],
   [
     /\b(?:Bun|process)\.stdout\b/,
-    ["src/cli/host.ts", "src/conformance/package-main.ts"],
-    "use src/cli/output.ts",
+    ["src/cli/process/host.ts", "src/conformance/package-main.ts"],
+    "use src/cli/process/output.ts",
   ],
   [/\bMath\.random\(/, "", "take randomness as an argument"],
 ];
@@ -123,14 +127,15 @@ test("there are no cycles between files, also not of types", () => {
   expect([...imports.keys()]).toEqual([]);
 });
 
-test("no engine imports another engine", () => {
+test("no engine imports another engine, nor what they share an engine", () => {
+  const engineOf = (path: string) => /^src\/core\/store\/([^/]+)\//.exec(path)?.[1];
   const across = sources.flatMap(({ path, text }) => {
-    const engine = /^src\/core\/store\/([^/]+)\//.exec(path)?.[1];
+    const engine = engineOf(path);
     return findImports(path, text)
-      .filter(
-        (imported) => engine !== undefined && /^src\/core\/store\/([^/]+)\//.exec(imported)?.[1] !== engine,
-      )
-      .filter((imported) => /^src\/core\/store\/[^/]+\//.test(imported))
+      .filter((imported) => {
+        const other = engineOf(imported);
+        return ![undefined, "shared", engine].includes(other) && engine !== undefined;
+      })
       .map((imported) => `${path} -> ${imported}`);
   });
   expect(across).toEqual([]);

@@ -1,7 +1,7 @@
 // The OpenAPI document of control against what it describes.
 
 import { expect, test } from "bun:test";
-import { Sessions } from "../../../src/console/sessions.ts";
+import { Sessions } from "../../../src/console/session/sessions.ts";
 import { controlDocument } from "../../../src/sandbox/control-document.ts";
 import { errorCodes, examplesOf } from "../../../src/sandbox/response-examples.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";

@@ -2,8 +2,8 @@
 
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
-import { parseSchemas, schemasJson } from "../kept-schemas.ts";
 import type { OpenOptions } from "../plant-store.ts";
+import { parseSchemas, schemasJson } from "../shared/kept-schemas.ts";
 import {
   assertKnownVersion,
   collectionStatements,
@@ -16,7 +16,7 @@ import {
   notUpToDate,
   type StoredTables,
   toStoredTables,
-} from "../schema.ts";
+} from "../shared/schema.ts";
 import {
   type ContractChange,
   chooseContract,
@@ -27,7 +27,7 @@ import {
   reportChange,
   type StoredSource,
   sourceOf,
-} from "../store-contract.ts";
+} from "../shared/store-contract.ts";
 import { DatabaseError } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
 import type { Queries } from "./host-pool.ts";

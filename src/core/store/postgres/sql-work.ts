@@ -1,7 +1,7 @@
 // Runs the SQL that every engine has in common.
 
+import type { SqlWork } from "../shared/sql-work.ts";
 import type { SqlStatement } from "../sql-connection.ts";
-import type { SqlWork } from "../sql-work.ts";
 import type { Queries, Statement } from "./host-pool.ts";
 
 /** Runs work in a transaction, or each of its yields in its own. */

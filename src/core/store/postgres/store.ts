@@ -3,8 +3,8 @@
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
-import { type EditOutcome, editWork, type RecordedEdit } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, OpenOptions, Outcome } from "../plant-store.ts";
+import { type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
 import { bytesOnNodes, openNodeQueues } from "./citus/citus.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";

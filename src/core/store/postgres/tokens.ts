@@ -1,6 +1,6 @@
 // Runs the statements on the tokens on PostgreSQL.
 
-import { SqlTokens } from "../sql-tokens.ts";
+import { SqlTokens } from "../shared/sql-tokens.ts";
 import { rejectForOperator } from "./errors.ts";
 import type { Queries } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";

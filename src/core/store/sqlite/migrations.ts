@@ -2,7 +2,7 @@
 
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
-import { parseSchemas, schemasJson } from "../kept-schemas.ts";
+import { parseSchemas, schemasJson } from "../shared/kept-schemas.ts";
 import {
   assertKnownVersion,
   collectionStatements,
@@ -13,7 +13,7 @@ import {
   noStore,
   type StoredTables,
   toStoredTables,
-} from "../schema.ts";
+} from "../shared/schema.ts";
 import {
   type ContractChange,
   countSql,
@@ -23,7 +23,7 @@ import {
   reportChange,
   type StoredSource,
   sourceOf,
-} from "../store-contract.ts";
+} from "../shared/store-contract.ts";
 import type { Database } from "./driver.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from other databases. */

@@ -1,7 +1,7 @@
 // Runs statements that read in the thread that has the database: those of a SqlConnection.
 
 import type { Contract } from "../../contract/contract.ts";
-import { type Page, type PageQuery, pageWork } from "../page.ts";
+import { type Page, type PageQuery, pageWork } from "../shared/page.ts";
 import { type SqlStatement, SqlTimeout } from "../sql-connection.ts";
 import { Database } from "./driver.ts";
 import { readError } from "./errors.ts";

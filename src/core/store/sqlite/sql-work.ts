@@ -1,7 +1,7 @@
 // Runs the SQL that every engine has in common, in the thread that has the database.
 
+import type { SqlWork } from "../shared/sql-work.ts";
 import type { SqlStatement, SqlValue } from "../sql-connection.ts";
-import type { SqlWork } from "../sql-work.ts";
 import type { Database } from "./driver.ts";
 
 /** Runs one statement, and returns its rows. Throws SQLite's own error. */

@@ -2,10 +2,10 @@
 // every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
 import type { Contract } from "../../contract/contract.ts";
-import { type EditOutcome, editWork, type RecordedEdit } from "../plant-edit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import type { ReadConnection } from "../read-connection.ts";
-import type { TokenStore } from "../sql-tokens.ts";
+import { type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
+import type { TokenStore } from "../shared/sql-tokens.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { type ContractChoice, type OpenDatabase, openDatabase } from "./connection.ts";

@@ -1,7 +1,7 @@
 // Runs the statements on tokens.
 
-import { SqlTokens } from "../sql-tokens.ts";
-import type { SqlWork } from "../sql-work.ts";
+import { SqlTokens } from "../shared/sql-tokens.ts";
+import type { SqlWork } from "../shared/sql-work.ts";
 import { runWork } from "./sql-work.ts";
 import type { Transactions } from "./transactions.ts";
 

@@ -1,7 +1,7 @@
 // Transactions on a store that other processes use at the same time.
 
 import { OperatorError } from "../../operator-error.ts";
-import type { SqlWork } from "../sql-work.ts";
+import type { SqlWork } from "../shared/sql-work.ts";
 import { isFailedFsync } from "./disk-failure.ts";
 import { type Database, isLocked, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";

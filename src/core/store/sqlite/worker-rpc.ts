@@ -2,7 +2,7 @@
 // time, so neither a call nor its response carries a number.
 
 import { errorMessage, OperatorError } from "../../operator-error.ts";
-import { NotUpToDate } from "../schema.ts";
+import { NotUpToDate } from "../shared/schema.ts";
 import { SqlTimeout } from "../sql-connection.ts";
 import { DiskFailureError } from "./disk-failure.ts";
 

@@ -5,7 +5,7 @@ import type { ContractSource, Plant } from "../../../../src/core/contract/contra
 import { parsePlantJson } from "../../../../src/core/contract/plant.ts";
 import { storeAt } from "../../../../src/core/store/open-store.ts";
 import { type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
-import type { MigrationReport } from "../../../../src/core/store/store-contract.ts";
+import type { MigrationReport } from "../../../../src/core/store/shared/store-contract.ts";
 import { onlyCollection, shelfFields, shelves } from "../../../support/contracts.ts";
 import { engines } from "../../../support/engines.ts";
 import { settled } from "../../../support/settled.ts";

@@ -1,8 +1,8 @@
 // The tokens of every engine: rotations, revocations, last uses and versions.
 
 import { describe, expect, test } from "bun:test";
-import type { TokenStore } from "../../../../src/core/store/sql-tokens.ts";
-import type { Rotated, RotationOutcome } from "../../../../src/core/store/token-record.ts";
+import type { TokenStore } from "../../../../src/core/store/shared/sql-tokens.ts";
+import type { Rotated, RotationOutcome } from "../../../../src/core/store/shared/token-record.ts";
 import { engines } from "../../../support/engines.ts";
 import { openedStore } from "../../../support/stored-plants.ts";
 

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { PlantId } from "../../../../src/core/contract/plant-id.ts";
 import { Groups, Turns, TurnTimeout } from "../../../../src/core/store/groups.ts";
-import { rowReader } from "../../../../src/core/store/plant-rows.ts";
+import { rowReader } from "../../../../src/core/store/shared/plant-rows.ts";
 import type { SqlValue } from "../../../../src/core/store/sql-connection.ts";
 import { plantStore } from "../../../support/contracts.ts";
 import { settled } from "../../../support/settled.ts";

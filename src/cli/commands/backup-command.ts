@@ -1,0 +1,22 @@
+// plantstore backup FILE: copies the store to a file while the server runs.
+
+import { Command } from "commander";
+import { readContract } from "../../core/contract/description/read-contract.ts";
+import { withSettings } from "../config/command-options.ts";
+import { formatCounts, printError } from "../process/output.ts";
+
+export function backupCommand(): Command {
+  const command = new Command("backup")
+    .description("copy a SQLite store to a file, and verify the copy")
+    .argument("<file>", "the backup: a new file")
+    .addHelpText(
+      "after",
+      '\nFor PostgreSQL use pg_dump or pg_basebackup.\n"plantstore restore FILE" restores a backup.',
+    );
+  return withSettings(command, ["database"], async ({ database }, file: string) => {
+    const { backUp } = await import("../../operations/backup.ts");
+    const { plants, contract } = backUp(database, file);
+    const { collections } = await readContract(contract);
+    printError(`${file}: ${formatCounts(collections, plants)}, verified.`);
+  });
+}

@@ -1,0 +1,56 @@
+// A folder with a file for each collection, as `export --all` writes and `import --all` reads it.
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Contract } from "../../core/contract/contract.ts";
+import { OperatorError } from "../../core/operator-error.ts";
+
+/** The name of a collection's file without its ending. A name may have slashes. */
+export function fileNameOf(name: string): string {
+  return encodeURIComponent(name);
+}
+
+/** The endings of files that an import recognizes. */
+const endings = ["ndjson", "json", "csv"].flatMap((ending) => [ending, `${ending}.gz`]);
+
+/** A collection that has a file, and the path of that. */
+interface CollectionFile {
+  readonly collection: string;
+  readonly file: string;
+}
+
+/** The files of a folder, and the names of those that are of no collection. */
+interface FoundFiles {
+  readonly files: readonly CollectionFile[];
+  readonly others: readonly string[];
+}
+
+/** Throws an OperatorError if there is no file of a collection, or a collection has two. */
+export function findFiles({ collections }: Contract, folder: string): FoundFiles {
+  const entries = listFolder(folder);
+  const files = collections.flatMap(({ name }) => {
+    const [first, second] = endings
+      .map((ending) => `${fileNameOf(name)}.${ending}`)
+      .filter((file) => entries.includes(file));
+    if (second !== undefined)
+      throw new OperatorError(`${folder} has ${first} and ${second}; leave one file of ${name} there`, 2);
+    return first === undefined ? [] : [{ collection: name, file: join(folder, first) }];
+  });
+  const [first] = collections;
+  if (files.length === 0)
+    throw new OperatorError(
+      `${folder} has no file of a collection, such as ${fileNameOf(first?.name ?? "")}.ndjson`,
+      2,
+    );
+  const taken = new Set(files.map(({ file }) => file));
+  return { files, others: entries.filter((entry) => !taken.has(join(folder, entry))) };
+}
+
+function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(`the folder ${folder} cannot be read (${code}); name another with --all`, 2);
+  }
+}

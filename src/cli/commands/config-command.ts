@@ -1,0 +1,22 @@
+// plantstore config: prints the settings that serve would use, and their sources.
+
+import { Command } from "commander";
+import { withSettings } from "../config/command-options.ts";
+import { effectiveSettings, formatValue } from "../config/resolve.ts";
+import { serverSettingNames, settings } from "../config/settings.ts";
+import { formatTable, printLines } from "../process/output.ts";
+
+export function configCommand(): Command {
+  const command = new Command("config").description(
+    "print the settings that serve would use, and the source of each; takes the flags of serve",
+  );
+  return withSettings(command, [...serverSettingNames, "json"], async (config) => {
+    const rows = effectiveSettings(config).filter(({ name }) => name !== settings.json.environment);
+    const table = rows.map(({ name, value, source }) => [name, formatValue(value), source]);
+    await printLines(
+      config.json
+        ? rows.map((row) => JSON.stringify(row))
+        : formatTable([["SETTING", "VALUE", "SOURCE"], ...table]),
+    );
+  });
+}

@@ -1,0 +1,20 @@
+// plantstore delete ID…: deletes plants.
+
+import { Command } from "commander";
+import { withSettings } from "../config/command-options.ts";
+import { replacePlants } from "./edit-plants.ts";
+
+export function deleteCommand(): Command {
+  const command = new Command("delete")
+    .description("delete plants")
+    .argument("<ids...>", "ids of the plants")
+    .addHelpText(
+      "after",
+      `
+A later create with the id of a deleted plant creates it. "plantstore history"
+shows what was deleted, and undoes it.`,
+    );
+  return withSettings(command, ["collection", "database"], (config, ids: string[]) =>
+    replacePlants(config, ids, () => () => undefined),
+  );
+}

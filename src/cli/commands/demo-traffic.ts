@@ -1,0 +1,95 @@
+// The traffic of a demonstration: two clients for some minutes.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { makeToken, randomBytes } from "../../core/auth/token.ts";
+import { tokenField } from "../../core/contract/access.ts";
+import type { Collection, Plant } from "../../core/contract/contract.ts";
+import { bodyJson, plantJson } from "../../core/contract/plant.ts";
+import { numberedId } from "../../core/contract/plant-id.ts";
+import type { PlantStore } from "../../core/store/plant-store.ts";
+
+export const trafficMinutes = 5;
+
+const clients = ["garden-center", "greenhouse"];
+
+/** The first id that is sent: a JavaScript number would lose its last digit. */
+const firstId = 9_007_199_254_740_993n;
+
+/** The number of the first id that is a text: those of examples are smaller. */
+const firstTextId = 1_000_000n;
+
+/** A create of the traffic. */
+interface Create {
+  readonly collection: Collection;
+  readonly body: string;
+}
+
+/**
+ * Starts the traffic, which ends when the result is disposed.
+ *
+ * @param url the base URL of the public listener.
+ * @param secondMs how long a second of the traffic takes.
+ */
+export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_000): AsyncDisposable {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const { collections } = store.contract;
+  let sent = 0;
+
+  async function post(token: string, { collection, body }: Create): Promise<void> {
+    const [name, prefix] = tokenField(collection.operations.create.access) ?? [];
+    const headers = {
+      "Content-Type": "application/json",
+      ...(name !== undefined && { [name]: `${prefix}${token}` }),
+    };
+    const response = await fetch(url + collection.path, {
+      method: "POST",
+      headers,
+      body,
+      signal,
+      // One of the environment need not reach the addresses of this machine.
+      proxy: false,
+      // The certificate is for the name that clients use.
+      tls: { rejectUnauthorized: false },
+    });
+    await response.arrayBuffer();
+  }
+
+  /** One collection after the other. */
+  function nextCreate(): Create {
+    const collection = collections[sent % collections.length] as Collection;
+    const { examples, id } = collection;
+    const example = examples[Math.floor(sent / collections.length) % examples.length] as Plant;
+    const number = BigInt(sent++);
+    const ofText = id.format === undefined ? example.id : numberedId(id.format, firstTextId + number);
+    const plant = { ...example, id: id.type.kind === "integer" ? firstId + number : ofText };
+    const body = id.isAccepted ? plantJson(collection, plant) : bodyJson(collection, plant);
+    return { collection, body };
+  }
+
+  async function run(): Promise<void> {
+    const tokens: string[] = [];
+    for (const name of clients) {
+      const { token, record } = makeToken({ name, expiresAt: null }, { now: Date.now(), randomBytes });
+      await store.tokens.add(record);
+      tokens.push(token);
+    }
+    for (let second = 0; second < trafficMinutes * 60; second++) {
+      const creates = Math.round(9 + 5 * Math.sin(second / 11) + 3 * Math.sin(second / 4));
+      const posts = Array.from({ length: creates }, () =>
+        post(tokens[sent % tokens.length] ?? "", nextCreate()),
+      );
+      await Promise.all(posts);
+      await sleep(secondMs, undefined, { signal });
+    }
+  }
+
+  // The stop aborts it.
+  const ended = run().catch(() => undefined);
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+// Flags that are named after the fields of a contract, such as --height-cm 150. The contract is in
+// the store, so they are parsed after that was opened.
+
+import type { Collection, Field } from "../../core/contract/contract.ts";
+import { OperatorError } from "../../core/operator-error.ts";
+
+/**
+ * The flag of a field: "_" becomes "-". `--field-` goes before a name that is an option of the
+ * command.
+ */
+export function flagOf({ name }: Field): string {
+  return name.replaceAll("_", "-");
+}
+
+/** A flag and its text; undefined for one that takes none. */
+export interface FieldFlag {
+  readonly field: Field;
+  readonly isRemoved: boolean;
+  readonly text: string;
+}
+
+/** Throws an OperatorError for an argument that cannot be a flag, before the store is opened. */
+export function assertFlags(args: readonly string[]): void {
+  if (args[0] !== undefined && !args[0].startsWith("--"))
+    throw new OperatorError("too many arguments; see --help", 2);
+}
+
+/** @param args what no option of the command has taken. Throws an OperatorError. */
+export function parseFieldFlags(collection: Collection, args: readonly string[]): FieldFlag[] {
+  const flags: FieldFlag[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const [, name = "", , own] = /^--([^=]*)(=(.*))?$/s.exec(args[at] ?? "") ?? [];
+    const find = (wanted: string) =>
+      collection.fields.find((field) => [flagOf(field), `field-${flagOf(field)}`].includes(wanted));
+    const field = find(name);
+    const removed = field === undefined && name.startsWith("remove-") ? find(name.slice(7)) : undefined;
+    const found = field ?? removed;
+    if (found === undefined) throw new OperatorError(`${unknown(args[at] ?? "")}; ${advice(collection)}`, 2);
+    const text = removed !== undefined ? "" : (own ?? args[++at]);
+    if (text === undefined) throw new OperatorError(`--${name} needs a value`, 2);
+    flags.push({ field: found, isRemoved: removed !== undefined, text });
+  }
+  return flags;
+}
+
+/** Without what follows the "=", which may be a secret. */
+function unknown(argument: string): string {
+  return argument.startsWith("--")
+    ? `unknown option '${argument.replace(/=.*/s, "")}'`
+    : "too many arguments";
+}
+
+function advice(collection: Collection): string {
+  return `the fields are ${collection.fields.map((field) => `--${flagOf(field)}`).join(", ")}`;
+}

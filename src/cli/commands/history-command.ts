@@ -1,0 +1,147 @@
+// plantstore history: lists the edits of plants, and undoes those of a run.
+
+import { Command } from "commander";
+import type { Contract, Plant } from "../../core/contract/contract.ts";
+import { plantJson } from "../../core/contract/plant.ts";
+import { OperatorError } from "../../core/operator-error.ts";
+import type { SqlConnection } from "../../core/store/sql-connection.ts";
+import {
+  type Editor,
+  type HistoryCursor,
+  type HistoryEntry,
+  type HistoryFilter,
+  listEdits,
+  undoRun,
+} from "../../operations/edits.ts";
+import { withSettings } from "../config/command-options.ts";
+import { parseId } from "../config/parsers.ts";
+import type { Config } from "../config/resolve.ts";
+import { host } from "../process/host.ts";
+import { formatTable, printError, printStored } from "../process/output.ts";
+import { chosenCollection } from "./collection-setting.ts";
+import { describeChange } from "./describe-change.ts";
+import { commandRun } from "./edit-plants.ts";
+import { withStore } from "./with-store.ts";
+
+const settingNames = ["collection", "historySince", "historyUndo", "json", "database"] as const;
+type HistoryConfig = Config<(typeof settingNames)[number]>;
+
+/** The exit code of an undo that left some plants as they are. */
+const someLeftExitCode = 3;
+
+/** The maximum number of printed ids that an undo skipped. */
+const printedIdsMax = 10;
+
+export function historyCommand(): Command {
+  const command = new Command("history")
+    .description("print who changed or deleted plants, latest first, or undo a run")
+    .argument("[id]", "only the edits of the plant with this id")
+    .addHelpText(
+      "after",
+      `
+All edits of one command, or of one click in the console, are one run. --undo RUN
+restores the plants of a run; with an id, only that plant. A plant that has
+changed since stays as it is, and the exit code is 3. An undo is itself a run.
+Creates are not edits: plants that an import created stay.`,
+    );
+  return withSettings(command, settingNames, async (config, text?: string) => {
+    if (config.historyUndo === undefined) await printHistory(config, text);
+    else await undo(config, config.historyUndo, text);
+  });
+}
+
+async function printHistory(config: HistoryConfig, text: string | undefined): Promise<void> {
+  const { historySince: since, json, database } = config;
+  await withStore(database, "existing", async (store) => {
+    const { contract } = store;
+    const filter = { ...filterOf(contract, config, text), since };
+    await using read = await store.openSql();
+    await printStored(historyLines(contract, read, filter, json));
+  });
+}
+
+/** The collection that is named, and the plant in it. Throws an OperatorError. */
+function filterOf(
+  contract: Contract,
+  { collection: wanted }: HistoryConfig,
+  text: string | undefined,
+): Pick<HistoryFilter, "collection" | "id"> {
+  if (wanted === undefined && text === undefined) return {};
+  const collection = chosenCollection(contract, wanted);
+  return { collection, id: text === undefined ? undefined : parseId(collection, text) };
+}
+
+async function* historyLines(
+  contract: Contract,
+  sql: SqlConnection,
+  filter: HistoryFilter,
+  isJson: boolean,
+): AsyncGenerator<string> {
+  const { collections } = contract;
+  const [first, ...others] = collections;
+  const isSeveral = others.length > 0;
+  const names = isSeveral ? ["COLLECTION", "ID"] : [first?.words.one.toUpperCase() ?? ""];
+  let after: HistoryCursor | undefined;
+  do {
+    const { entries, next } = await listEdits(contract, sql, { ...filter, after });
+    const header = after === undefined && !isJson ? [["WHEN", "RUN", ...names, "WHO", "WHAT"]] : [];
+    const lines = isJson
+      ? entries.map(entryJson)
+      : formatTable([...header, ...entries.map((entry) => entryCells(entry, isSeveral))]);
+    yield lines.map((line) => `${line}\n`).join("");
+    after = next;
+  } while (after !== undefined);
+}
+
+function entryCells(
+  { run, collection, id, editedAt, editor, before, after }: HistoryEntry,
+  hasCollection: boolean,
+): string[] {
+  return [
+    new Date(editedAt).toISOString(),
+    run,
+    ...(hasCollection ? [collection.name] : []),
+    String(id),
+    describeEditor(editor),
+    describeChange(collection, before?.values, after?.values),
+  ];
+}
+
+function describeEditor({ by, token, client, uid, user, sudoUser }: Editor): string {
+  if (by === "client") return `client, ${token}`;
+  if (by === "console") return client === undefined ? "console" : `console, ${client}`;
+  const name = user === undefined ? `uid ${uid}` : `${user} (uid ${uid})`;
+  return sudoUser === undefined ? name : `${name}, sudo by ${sudoUser}`;
+}
+
+/** Ids are exact, also those of the plants, which are as in request bodies. */
+function entryJson({ run, collection, id, editedAt, editor, before, after }: HistoryEntry): string {
+  const at = new Date(editedAt).toISOString();
+  const head = JSON.stringify({ run, editedAt: at, editor, collection: collection.name });
+  const json = (plant: Plant | undefined) => (plant === undefined ? "null" : plantJson(collection, plant));
+  return `${head.slice(0, -1)},"id":${collection.id.type.toJson(id)},"before":${json(before)},"after":${json(after)}}`;
+}
+
+async function undo(config: HistoryConfig, run: string, text: string | undefined): Promise<void> {
+  await withStore(config.database, "writable", async (store) => {
+    const { collection, id } = filterOf(store.contract, config, text);
+    await using read = await store.openSql();
+    const undo = commandRun(store);
+    const { found, undone, unchanged, left } = await undoRun(store.contract, undo, read, {
+      run,
+      collection,
+      id,
+    });
+    if (found === 0)
+      throw new OperatorError(
+        `the history has no run ${run}${text === undefined ? "" : ` with the ${collection?.words.one} ${text}`}; "plantstore history" lists the runs`,
+      );
+    printError(
+      `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${undo.id}`}`,
+    );
+    if (left.length === 0) return;
+    const more = left.length > printedIdsMax ? ` and ${left.length - printedIdsMax} more` : "";
+    printError(`Left: ${left.slice(0, printedIdsMax).join(", ")}${more}.`);
+    host().setExitCode(someLeftExitCode);
+  });
+}

@@ -1,0 +1,73 @@
+// plantstore update ID: changes the fields of a plant.
+
+import { Command } from "commander";
+import type { Collection, Field, Plant, Values } from "../../core/contract/contract.ts";
+import { ApiError } from "../../core/contract/errors.ts";
+import { parsePlantJson, plantJson } from "../../core/contract/plant.ts";
+import type { FieldValue } from "../../core/contract/values/stored-types.ts";
+import { OperatorError } from "../../core/operator-error.ts";
+import { withSettings } from "../config/command-options.ts";
+import { replacePlants } from "./edit-plants.ts";
+import { assertFlags, type FieldFlag, flagOf, parseFieldFlags } from "./field-flags.ts";
+
+export function updateCommand(): Command {
+  const command = new Command("update")
+    .description("change fields of a plant")
+    .argument("<id>", "id of the plant")
+    .argument("[fields...]", "the fields to change, as --FIELD VALUE, or --remove-FIELD, such as --tag tree")
+    .allowUnknownOption()
+    .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
+  const names = ["collection", "database", "bodyBytesMax"] as const;
+  return withSettings(command, names, async (config, text: string, args: string[]) => {
+    assertFlags(args);
+    await replacePlants(config, [text], (collection) => {
+      const changes = changesOf(collection, parseFieldFlags(collection, args));
+      return ({ id, values }) => {
+        const changed = collection.fields.map((field, index) =>
+          changes.has(field) ? changes.get(field) : values[index],
+        );
+        return validated(collection, { id, values: changed }, config.bodyBytesMax);
+      };
+    });
+  });
+}
+
+/** The values that the flags ask for; undefined for a field that is to be removed. */
+function changesOf(collection: Collection, flags: readonly FieldFlag[]): Map<Field, FieldValue | undefined> {
+  if (flags.length === 0) {
+    const [first] = collection.fields;
+    throw new OperatorError(`nothing to change: give a field, such as --${first && flagOf(first)}`, 2);
+  }
+  const changes = new Map<Field, FieldValue | undefined>();
+  for (const { field, isRemoved, text } of flags) {
+    const flag = `--${flagOf(field)}`;
+    if (changes.has(field)) {
+      const isMixed = flags.some((each) => each.field === field && each.isRemoved !== isRemoved);
+      const remove = flag.replace("--", "--remove-");
+      throw new OperatorError(
+        isMixed
+          ? `${flag} and ${remove} contradict each other; give one of them`
+          : `${flag} was given twice; give it once`,
+        2,
+      );
+    }
+    const value = isRemoved ? undefined : field.type.parse(text);
+    if (value === undefined && !isRemoved)
+      throw new OperatorError(`${flag} must be ${field.type.expected}`, 2);
+    changes.set(field, value);
+  }
+  return changes;
+}
+
+/** The values as a create would store them. */
+function validated(collection: Collection, edited: Plant, bodyBytesMax: number): Values {
+  const body = plantJson(collection, edited);
+  if (Buffer.byteLength(body) > bodyBytesMax)
+    throw new OperatorError(
+      `the ${collection.words.one} would be larger than the ${bodyBytesMax} bytes that --body-bytes-max allows`,
+      2,
+    );
+  const plant = parsePlantJson(collection, body);
+  if (plant instanceof ApiError) throw new OperatorError(plant.message, 2);
+  return plant.values;
+}

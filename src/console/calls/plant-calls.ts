@@ -1,0 +1,124 @@
+// The console's calls that read plants: a page of a search, one plant, and the export of a search.
+
+import { BadRequestError, respond } from "../../admin-pages/admin-responses.ts";
+import type { Collection } from "../../core/contract/contract.ts";
+import type { PlantId } from "../../core/contract/plant-id.ts";
+import { errorMessage } from "../../core/operator-error.ts";
+import type { SqlConnection } from "../../core/store/sql-connection.ts";
+import { exportText } from "../../operations/export.ts";
+import { formatNames } from "../../operations/format-names.ts";
+import { parts } from "../../operations/parts.ts";
+import { findPlants, type StoredPlant } from "../../operations/stored-plants.ts";
+import { type Filter, parseFilter, searchPlants } from "../reads/plant-search.ts";
+import type { ConsoleContext } from "./console-context.ts";
+import { parseChoice, parseId } from "./parameters.ts";
+import { listedLength, toShown } from "./shown-plant.ts";
+
+/** Plants of one read: on SQLite its result crosses threads, and a plant may have a MiB. */
+const plantsPerRead = 50;
+
+/** Ids of one search of an export. */
+const idsPerRead = 500;
+
+/**
+ * A page of a search, from the highest id down. It is short where the search has reached its time
+ * limit.
+ */
+export async function listPlants(
+  { collection, reader }: Pick<ConsoleContext, "collection" | "reader">,
+  parameters: URLSearchParams,
+) {
+  const filter = parseFilter(collection, parameters);
+  const after = parameters.get("after");
+  const count = Number(parameters.get("count"));
+  if (!(Number.isInteger(count) && count >= 1 && count <= plantsPerRead))
+    throw new BadRequestError(`count must be from 1 to ${plantsPerRead}.`);
+  const sql = await reader();
+  const { ids, next, compared } = await searchPlants(collection, sql, filter, {
+    after: after === null ? undefined : parseId(collection, after),
+    isDescending: true,
+    // One more tells whether there is a next page.
+    plantsMax: count + 1,
+  });
+  const plants = await readPlants(collection, sql, ids.slice(0, count));
+  return {
+    plants: plants.map((plant) => toShown(collection, plant, listedLength)),
+    /** The id from which the next page, or the rest of this one, continues. */
+    next: (ids.length > count ? ids[count - 1] : next) ?? null,
+    compared,
+  };
+}
+
+/** One plant in full, or null. */
+export async function getPlant(
+  { collection, reader }: Pick<ConsoleContext, "collection" | "reader">,
+  parameters: URLSearchParams,
+) {
+  const [plant] = await readPlants(collection, await reader(), [
+    parseId(collection, parameters.get("id") ?? ""),
+  ]);
+  return plant === undefined ? null : toShown(collection, plant);
+}
+
+/** The stored plants with these ids, in the order of the ids. */
+async function readPlants(
+  collection: Collection,
+  sql: SqlConnection,
+  ids: readonly PlantId[],
+): Promise<Required<StoredPlant>[]> {
+  const stored = await findPlants(collection, sql, ids);
+  return ids.flatMap((id) => stored.get(id) ?? []);
+}
+
+/**
+ * Downloads the plants of a search, some at a time. Each read is short, so that neither a large
+ * store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
+ */
+export async function exportPlants(
+  { collection, reader, emit }: ConsoleContext,
+  parameters: URLSearchParams,
+) {
+  const format = parseChoice(parameters, "format", formatNames);
+  const found = readAll(collection, await reader(), parseFilter(collection, parameters));
+  const onFailed = (error: unknown) =>
+    emit({ kind: "operationFailed", operation: "console export", reason: errorMessage(error) });
+  return respond(withReport(exportText(collection, found, format), onFailed), 200, {
+    "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
+    "Content-Disposition": `attachment; filename="${fileNameOf(collection)}.${format}"`,
+  });
+}
+
+/** Reports a failure, which ends a response that has already begun. */
+async function* withReport(
+  texts: AsyncIterable<string>,
+  onFailed: (error: unknown) => void,
+): AsyncGenerator<string> {
+  try {
+    yield* texts;
+  } catch (error) {
+    onFailed(error);
+    throw error;
+  }
+}
+
+/** A name for a file, such as "plants". */
+function fileNameOf({ words }: Collection): string {
+  return words.many.replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "") || "export";
+}
+
+async function* readAll(
+  collection: Collection,
+  sql: SqlConnection,
+  filter: Filter,
+): AsyncGenerator<StoredPlant[]> {
+  let after: PlantId | undefined;
+  do {
+    const { ids, next } = await searchPlants(collection, sql, filter, {
+      after,
+      isDescending: false,
+      plantsMax: idsPerRead,
+    });
+    for (const some of parts(ids, plantsPerRead)) yield await readPlants(collection, sql, some);
+    after = next;
+  } while (after !== undefined);
+}

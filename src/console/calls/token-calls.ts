@@ -1,0 +1,80 @@
+// The console's calls that list, issue, rotate and revoke tokens.
+
+import { AdminError, BadRequestError } from "../../admin-pages/admin-responses.ts";
+import { isTokenName, makeToken, randomBytes } from "../../core/auth/token.ts";
+import { isStorable } from "../../core/contract/values/stored-types.ts";
+import type { TokenStore } from "../../core/store/shared/sql-tokens.ts";
+import { parseDurationMs, parseExpiry } from "../../operations/duration.ts";
+import { type TokenSummary, toIsoString, toTokenSummary } from "../../operations/token-summary.ts";
+
+export class TokenCalls {
+  readonly #store: TokenStore;
+  readonly #wallNow: () => number;
+
+  /** @param wallNow milliseconds since the epoch. */
+  constructor(store: TokenStore, wallNow: () => number) {
+    this.#store = store;
+    this.#wallNow = wallNow;
+  }
+
+  async list(): Promise<readonly TokenSummary[]> {
+    const now = this.#wallNow();
+    return (await this.#store.list()).map((token) => toTokenSummary(token, now));
+  }
+
+  /** Issues a token. No other response shows it. */
+  async issue({ name, expires }: { name: string; expires: string }) {
+    const now = this.#wallNow();
+    if (!isTokenName(name))
+      throw new BadRequestError("A name must be one line of text, without control characters.");
+    const expiresAt = expiryOf(expires, now);
+    const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
+    const isAdded = await this.#store.add(record);
+    if (isAdded) return { token };
+    throw new AdminError(
+      409,
+      `A token named ${JSON.stringify(name)} already exists; choose another name, or revoke it first.`,
+    );
+  }
+
+  /**
+   * Issues a token that replaces those of its name, which stay valid for the overlap. No other
+   * response shows it.
+   *
+   * @param expires "same" for the lifetime of the token that is replaced.
+   */
+  async rotate({ name, overlap, expires }: { name: string; overlap: string; expires: string }) {
+    if (!isStorable(name)) throw noActiveToken(name);
+    const now = this.#wallNow();
+    const overlapMs = parseDurationMs(overlap);
+    if (Number.isNaN(overlapMs)) throw new BadRequestError("The overlap must be a duration: 1d, 12h or 0s.");
+    const expiresAt = expires === "same" ? undefined : expiryOf(expires, now);
+    const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
+    const rotation = { hash: record.hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs };
+    const outcome = await this.#store.rotate(rotation);
+    if (outcome === "none") throw noActiveToken(name);
+    if (outcome === "expired")
+      throw new AdminError(
+        409,
+        `The token named ${JSON.stringify(name)} has expired; revoke it, and issue another with that name.`,
+      );
+    return { token, predecessorEnds: toIsoString(outcome.predecessorEndsAt) };
+  }
+
+  async revoke({ name }: { name: string }): Promise<void> {
+    if (!isStorable(name)) throw noActiveToken(name);
+    const isRevoked = await this.#store.revoke(name, this.#wallNow());
+    if (!isRevoked) throw noActiveToken(name);
+  }
+}
+
+/** Milliseconds since the epoch, null for never. Throws a BadRequestError. */
+function expiryOf(expires: string, now: number): number | null {
+  const expiresAt = expires === "" ? null : parseExpiry(expires, now);
+  if (expiresAt === undefined) throw new BadRequestError("The lifetime must be a duration: 90d or 12h.");
+  return expiresAt;
+}
+
+function noActiveToken(name: string): AdminError {
+  return new AdminError(404, `There is no active token named ${JSON.stringify(name)}.`);
+}

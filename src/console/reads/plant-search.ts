@@ -1,0 +1,251 @@
+// Searches plants by their ids, as SQL of both dialects: scans one range of ids after the other,
+// for a limited time.
+
+import { BadRequestError } from "../../admin-pages/admin-responses.ts";
+import type { Collection, Field } from "../../core/contract/contract.ts";
+import { compareIds, type PlantId } from "../../core/contract/plant-id.ts";
+import { int64Max, int64Min } from "../../core/contract/values/int64.ts";
+import { isStorable } from "../../core/contract/values/stored-types.ts";
+import type { SqlConnection, SqlValue } from "../../core/store/sql-connection.ts";
+import { parseId } from "../calls/parameters.ts";
+import { searchedFields } from "../page-contract.ts";
+
+/** A plant is found if it matches every condition that is given. */
+export interface Filter {
+  /** Each word must be contained in one of the searched fields. */
+  readonly words: readonly string[];
+  /** The whole text of the field that groups plants; null for plants without one. */
+  readonly group?: string | null | undefined;
+  /** The lowest and the highest id. */
+  readonly ids?: readonly [min: PlantId, max: PlantId] | undefined;
+  /** The name of the token, or of the identity provider's subject, that created the plant. */
+  readonly creator?: string | undefined;
+  /** When the plant was created, in milliseconds since the epoch; the end is not included. */
+  readonly created?: readonly [from: number, end: number] | undefined;
+}
+
+export interface Reading {
+  /** The id from which to continue, which is not read again. */
+  readonly after?: PlantId | undefined;
+  readonly isDescending: boolean;
+  readonly plantsMax: number;
+}
+
+export interface Found {
+  readonly ids: readonly PlantId[];
+  /** The id from which to continue; undefined if no plant is left. */
+  readonly next: PlantId | undefined;
+  /** How many plants were compared. */
+  readonly compared: number;
+}
+
+const searchCharactersMax = 100;
+
+/** All ids: a text has at least one byte, and at most 2,048. */
+const int64Range = [int64Min, int64Max] as const;
+const textRange = ["", "\u{10ffff}".repeat(513)] as const;
+
+/** The SQL of each direction: how the ids of a range compare with its first and its last one. */
+const descending = { order: "DESC", at: "<=", after: "<", to: ">=", last: "min" } as const;
+const ascending = { order: "ASC", at: ">=", after: ">", to: "<=", last: "max" } as const;
+
+/** The time limit of a request: the page shows how far it came, and sends the next one. */
+const searchMsMax = 200;
+
+/**
+ * How long one statement of a scan should take: a read transaction keeps SQLite from restarting the
+ * WAL.
+ */
+const rangeMs = 20;
+const rangePlantsFirst = 1_000;
+const rangePlantsMax = 1_000_000;
+
+/** Reads the filter of a request; the page parses what was typed. Throws a BadRequestError. */
+export function parseFilter(collection: Collection, parameters: URLSearchParams): Filter {
+  const {
+    groupField,
+    words: { one },
+  } = collection;
+  const words = parameters.getAll("word").filter((word) => word !== "");
+  const group = parameters.has("ungrouped") ? null : (parameters.get("group") ?? undefined);
+  const creator = parameters.get("token") ?? undefined;
+  if (Array.from(words.join("")).length > searchCharactersMax)
+    throw new BadRequestError(`A search may have at most ${searchCharactersMax} characters.`);
+  if (![...words, group ?? "", creator ?? ""].every(isStorable))
+    throw new BadRequestError(`The search has a character that no ${one} can have.`);
+  const [idMin, idMax] = [parameters.get("idMin"), parameters.get("idMax")];
+  const [from, end] = [parameters.get("createdFrom"), parameters.get("createdEnd")];
+  const created = [Number(from), Number(end)] as const;
+  if (!created.every(Number.isSafeInteger)) throw new BadRequestError("A time must be an integer.");
+  return {
+    words,
+    group: groupField === undefined ? undefined : group,
+    creator,
+    ids:
+      idMin === null || idMax === null ? undefined : [parseId(collection, idMin), parseId(collection, idMax)],
+    created: from === null || end === null ? undefined : created,
+  };
+}
+
+/** Finds plants: scans until there are enough, no plant is left, or the time is over. */
+export async function searchPlants(
+  collection: Collection,
+  sql: SqlConnection,
+  filter: Filter,
+  { after, isDescending, plantsMax }: Reading,
+): Promise<Found> {
+  const ids: PlantId[] = [];
+  let compared = 0;
+  const creators = await creatorIds(sql, filter.creator);
+  if (creators?.length === 0) return { ids, next: undefined, compared };
+  const deadline = performance.now() + searchMsMax;
+  const way = isDescending ? descending : ascending;
+  const isPast = (id: PlantId, start: PlantId) =>
+    isDescending ? compareIds(id, start) <= 0 : compareIds(id, start) >= 0;
+  const [min, max] = filter.ids ?? (collection.id.type.kind === "integer" ? int64Range : textRange);
+  const [first, last] = isDescending ? [max, min] : [min, max];
+  // Ids that were already searched are not read again.
+  let [start, from]: [PlantId, string] =
+    after !== undefined && isPast(after, first) ? [after, way.after] : [first, way.at];
+  for (let rangePlants = rangePlantsFirst; ; ) {
+    const startedAt = performance.now();
+    if (compared > 0 && startedAt > deadline) return { ids, next: start, compared };
+    const [range] = await sql.query<{ last: PlantId | null; plants: bigint }>(
+      `SELECT ${way.last}(id) AS last, count(*) AS plants
+       FROM (SELECT id FROM "${collection.table}" WHERE id ${from} $1 AND id ${way.to} $2 ORDER BY id ${way.order} LIMIT $3) AS range`,
+      [start, last, rangePlants],
+    );
+    const end: PlantId | undefined = range?.last ?? undefined;
+    if (end === undefined) return { ids, next: undefined, compared };
+    const parameters: SqlValue[] = [start, end, plantsMax - ids.length];
+    // Without sql.inTime, which took as long as the comparison: a range is small.
+    const conditions = conditionsOf(collection, sql, { ...filter, creators }, parameters);
+    const found = await sql.query<{ id: PlantId }>(
+      `SELECT id FROM "${collection.table}" WHERE id ${from} $1 AND id ${way.to} $2 ${conditions}
+       ORDER BY id ${way.order} LIMIT $3`,
+      parameters,
+    );
+    ids.push(...found.map(({ id }) => id));
+    compared += Number(range?.plants);
+    if (ids.length >= plantsMax) return { ids, next: ids.at(-1), compared };
+    [start, from] = [end, way.after];
+    // As many plants as the last range suggests for rangeMs, but at most four times as many as
+    // before.
+    const tookMs = Math.max(performance.now() - startedAt, rangeMs / 4);
+    rangePlants = Math.min(rangePlantsMax, Math.ceil((rangePlants * rangeMs) / tookMs));
+  }
+}
+
+async function creatorIds(sql: SqlConnection, name: string | undefined): Promise<bigint[] | undefined> {
+  if (name === undefined) return undefined;
+  const rows = await sql.query<{ id: bigint }>("SELECT id FROM creators WHERE name = $1", [name]);
+  return rows.map(({ id }) => id);
+}
+
+function groupColumn({ type }: Field, group: string): string {
+  const value = type.parse(group);
+  // A text that the contract no longer allows may still be stored.
+  return String(type.toColumn(value === undefined ? group : value));
+}
+
+/** The conditions of a filter, except for those of the id, each after an AND. */
+function conditionsOf(
+  collection: Collection,
+  sql: SqlConnection,
+  { words, group, creators, created }: Filter & { readonly creators: readonly bigint[] | undefined },
+  parameters: SqlValue[],
+): string {
+  // On SQLite LIKE folds the case of ASCII letters.
+  const like = sql.dialect === "postgres" ? "ILIKE" : "LIKE";
+  const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
+  const conditions: string[] = [];
+  const { groupField } = collection;
+  if (groupField !== undefined && group !== undefined) {
+    conditions.push(
+      group === null
+        ? `${groupField.column} IS NULL`
+        : `${groupField.column} = ${parameter(groupColumn(groupField, group))}`,
+    );
+  }
+  if (creators !== undefined)
+    conditions.push(`creator IN (${creators.map((creator) => parameter(creator)).join(", ")})`);
+  if (created !== undefined) {
+    const [from, end] = created;
+    conditions.push(`created_at >= ${parameter(BigInt(from))}`);
+    conditions.push(`created_at < ${parameter(BigInt(end))}`);
+  }
+  for (const word of words) {
+    const pattern = parameter(likePattern(word));
+    const contains = (text: string) => `${text} ${like} ${pattern} ESCAPE '\\'`;
+    const searched = searchedFields(collection).map((field) =>
+      /^json\b/.test(field.type.kind)
+        ? jsonCondition(field, word, sql.dialect, contains, parameter)
+        : contains(valueText(field, sql.dialect)),
+    );
+    if (collection.id.type.kind !== "integer") searched.unshift(contains("id"));
+    conditions.push(searched.length === 0 ? "1 = 0" : `(${searched.join(" OR ")})`);
+  }
+  return conditions.map((condition) => `AND ${condition}`).join(" ");
+}
+
+/** The pattern of texts that contain one, for LIKE. */
+function likePattern(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
+}
+
+/** The text of a value; NULL for null. A text that may be null is stored as JSON. */
+function valueText({ column, type }: Field, dialect: SqlConnection["dialect"]): string {
+  if (!type.kind.endsWith(" or null")) return column;
+  if (!type.kind.startsWith("text")) return `NULLIF(${column}, 'null')`;
+  return dialect === "postgres" ? `(${column}::jsonb #>> '{}')` : `${column} ->> '$'`;
+}
+
+/**
+ * Whether JSON contains a word, however its characters are escaped. PostgreSQL's jsonb would refuse
+ * some of what is stored, such as \u0000.
+ */
+function jsonCondition(
+  { column }: Field,
+  word: string,
+  dialect: SqlConnection["dialect"],
+  contains: (text: string) => string,
+  parameter: (value: SqlValue) => string,
+): string {
+  const backslash = dialect === "postgres" ? `strpos(${column}, '\\')` : `instr(${column}, '\\')`;
+  const isEscaped =
+    dialect === "postgres" ? `${backslash} > 0` : `${backslash} > 0 AND json_valid(${column})`;
+  const meant =
+    dialect === "postgres"
+      ? `${column} ~* ${parameter(jsonPattern(word))}`
+      : `EXISTS (SELECT 1 FROM json_tree(${column}) WHERE ${contains("key")} OR ${contains("atom")})`;
+  // Without a backslash the text is what it means, and its quotes are those of JSON.
+  const plain = `${contains(column)} AND 1 = ${word.includes('"') ? 0 : 1}`;
+  return `CASE WHEN ${column} = 'null' THEN 1 = 0 WHEN ${isEscaped} THEN ${meant} ELSE ${plain} END`;
+}
+
+const shortEscapes: Readonly<Record<string, string>> = {
+  "\b": "b",
+  "\f": "f",
+  "\n": "n",
+  "\r": "r",
+  "\t": "t",
+};
+
+/** The regular expression of PostgreSQL for JSON that contains a word, and not within an escape. */
+function jsonPattern(word: string): string {
+  const characters = Array.from(word, (character) => {
+    const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
+    const written = [...cases].flatMap((each) => [
+      each
+        .split("")
+        .map((unit) => `\\\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+        .join(""),
+      ...(/["\\]/.test(each) ? [] : [each.replaceAll(/[$()*+.?[\]^{|}]/g, "\\$&")]),
+    ]);
+    if (/["\\/]/.test(character)) written.push(`\\\\${character === "\\" ? "\\\\" : character}`);
+    const short = shortEscapes[character];
+    if (short !== undefined) written.push(`\\\\${short}`);
+    return `(?:${written.join("|")})`;
+  });
+  return `^(?:[^\\\\]|\\\\u[0-9a-f]{4}|\\\\[^u])*${characters.join("")}`;
+}

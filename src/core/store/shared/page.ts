@@ -1,0 +1,171 @@
+// Reads a page of plants in the order of their ids, and writes its JSON where the rows are: on SQLite
+// in the thread that reads, so that no row crosses to the network's. The JSON of a page is limited.
+
+import {
+  type Collection,
+  type Contract,
+  collectionOf,
+  type Representation,
+} from "../../contract/contract.ts";
+import { itemUrl, responseJson, toValues } from "../../contract/plant.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
+import type { SqlValue } from "../sql-connection.ts";
+import { type PlantRow, rowColumns } from "./plant-rows.ts";
+import { query, type SqlWork } from "./sql-work.ts";
+
+/** The longest text of a number, a boolean or null. */
+const scalarBytesMax = 41;
+
+/** The plants before a page that is read in one statement. */
+const shortOffsetMax = 10_000;
+
+/** Where a page begins, how long it is at most, and how its plants are written: plain data. */
+export interface PageQuery {
+  /** That of the collection. */
+  readonly table: string;
+  readonly response: Representation;
+  readonly after: PlantId | undefined;
+  readonly offset: number;
+  /** Its plants. */
+  readonly size: number;
+  readonly bytesMax: number;
+  readonly filter: PageFilter | undefined;
+  /** The URL of the list, from which those of its plants follow. */
+  readonly url: string;
+}
+
+/** A condition on the plants of a page, whose parameters are $1, $2 and so on. */
+export interface PageFilter {
+  readonly sql: string;
+  readonly parameters: readonly SqlValue[];
+}
+
+export interface Page {
+  /** An array of plants. */
+  readonly json: string;
+  readonly count: number;
+  /** The id after which the next page begins; undefined if there is none. */
+  readonly last: PlantId | undefined;
+  readonly hasMore: boolean;
+  /** Whether there are more plants than the requested size. */
+  readonly isFull: boolean;
+  /** Whether the page has fewer plants than requested because their JSON is too long. */
+  readonly isCutShort: boolean;
+}
+
+type Row = PlantRow & { readonly id: PlantId };
+
+/** @param inTime see SqlConnection. */
+export function* pageWork(contract: Contract, inTime: string, page: PageQuery): SqlWork<Page> {
+  const collection = collectionOf(contract, page.table);
+  const { after, offset, size, bytesMax, filter = { sql: "", parameters: [] } } = page;
+  const { fields } = collection;
+  const texts = fields.filter(({ type }) => type.column.postgres === "text");
+  // The size of a text is in the header of its row. Reading the texts took 0.3 ms a megabyte.
+  const bytes = [
+    ...texts.map(({ column }) => `coalesce(octet_length(${column}), 0)`),
+    scalarBytesMax * (fields.length - texts.length),
+  ].join(" + ");
+  const columns = rowColumns(collection);
+  const first = filter.parameters.length + 1;
+  const from = after === undefined ? "" : ` AND id > $${first}`;
+  const parameters = after === undefined ? filter.parameters : [...filter.parameters, after];
+  // One plant more than the page has shows whether there is a next page.
+  const rangeIn = (condition: string) =>
+    `FROM "${page.table}" WHERE ${condition}${filter.sql}${from} ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`;
+
+  // A page whose texts are short takes one statement, which scans too few plants for a time limit. A
+  // filter would look for its plants twice.
+  if (page.filter === undefined && offset <= shortOffsetMax) {
+    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${rangeIn("true")}) AS sizes) <= ${bytesMax}`;
+    const found = yield* query<Row>(`SELECT ${columns} ${rangeIn(isShort)}`, parameters);
+    if (found.length > 0) {
+      const rows = found.slice(0, size);
+      const isFull = found.length > size;
+      return written(collection, page, rows, {
+        isFull,
+        hasMore: isFull,
+        isCutShort: false,
+        end: rows.at(-1)?.id,
+      });
+    }
+  }
+
+  const sizes = yield* query<{ id: PlantId; bytes: bigint | number }>(
+    `SELECT id, ${bytes} AS bytes ${rangeIn(inTime)}`,
+    parameters,
+  );
+  const wanted = sizes.slice(0, size);
+  const count = countWithin(
+    wanted.map((row) => Number(row.bytes)),
+    bytesMax,
+  );
+  const [start, end] = [sizes[0]?.id, sizes[count - 1]?.id];
+  // Ends at that id: a plant created meanwhile with a smaller id would push the last one out.
+  const rows =
+    start === undefined || end === undefined
+      ? []
+      : yield* query<Row>(
+          `SELECT ${columns} FROM "${page.table}" WHERE ${inTime}${filter.sql} AND id >= $${first} AND id <= $${first + 1}
+           ORDER BY id LIMIT ${size}`,
+          [...filter.parameters, start, end],
+        );
+  return written(collection, page, rows, {
+    isFull: sizes.length > size,
+    hasMore: sizes.length > count,
+    isCutShort: count < wanted.length,
+    end,
+  });
+}
+
+/** Writes a page that was read up to the plant `end`. */
+function written(
+  collection: Collection,
+  { response, size, bytesMax, url }: PageQuery,
+  rows: readonly Row[],
+  {
+    isFull,
+    hasMore,
+    isCutShort,
+    end,
+  }: Pick<Page, "isFull" | "hasMore" | "isCutShort"> & { readonly end: PlantId | undefined },
+): Page {
+  const plants = rows.map((row) =>
+    responseJson(
+      collection,
+      response,
+      { id: row.id, values: toValues(collection, row) },
+      {
+        createdAt: row.created_at,
+        changedAt: row.changed_at,
+        ...(response.urlName !== undefined && { url: itemUrl(collection, url, row.id) }),
+      },
+    ),
+  );
+  // Escaping makes a text up to six times as long.
+  const count = countWithin(
+    plants.map((plant) => Buffer.byteLength(plant)),
+    bytesMax,
+  );
+  // The last plants may have been deleted meanwhile.
+  const last = count < rows.length || rows.length === size ? rows[count - 1]?.id : end;
+  return {
+    json: `[${plants.slice(0, count).join(",")}]`,
+    count,
+    last,
+    hasMore: hasMore || last !== end,
+    isFull,
+    isCutShort: isCutShort || count < rows.length,
+  };
+}
+
+/** How many of the first plants make a page: at least one if there is one. */
+function countWithin(sizes: readonly number[], bytesMax: number): number {
+  // Two brackets, and a comma after each plant.
+  let bytes = 2;
+  const beyond = sizes.findIndex((size, index) => {
+    bytes += size + 1;
+    return index > 0 && bytes > bytesMax;
+  });
+  return beyond === -1 ? sizes.length : beyond;
+}
