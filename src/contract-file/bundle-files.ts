@@ -43,7 +43,7 @@ function kindAt(names: readonly string[]): string | undefined {
 /** Where a value is from. */
 interface Origin extends Pick<Target, "file" | "key"> {
   /** The keys of what stands in the place of a reference around it. */
-  readonly open: readonly string[];
+  readonly enclosing: readonly string[];
 }
 
 /** What is no component is copied to each place: a small file can grow to any size. */
@@ -65,7 +65,7 @@ class Bundle {
     const { components } = document;
     for (const [kind, group] of Object.entries(isObject(components) ? components : {}))
       this.#keepNames(kind, group);
-    const origin = { file: files.root, key: "", open: [] };
+    const origin = { file: files.root, key: "", enclosing: [] };
     const { components: own, ...copy } = this.#copy(document, origin, []) as Json;
     const all: Record<string, unknown> = { ...(own as Json | undefined) };
     for (const [kind, members] of Object.entries(this.#components))
@@ -112,12 +112,12 @@ class Bundle {
     const isHere =
       target !== undefined &&
       target.file !== this.#files.root &&
-      (kind === undefined ? !from.open.includes(target.key) : this.#places.get(target.key) === here);
+      (kind === undefined ? !from.enclosing.includes(target.key) : this.#places.get(target.key) === here);
     if (!isHere) return { $ref: this.#refer($ref, from, kind), ...others };
     this.origins.set(here, target.key);
     for (const name of Object.keys(beside))
       this.origins.set(pointerTo(here, name), pointerTo(from.key, name));
-    const copy = this.#copy(target.value, { ...target, open: [...from.open, target.key] }, names);
+    const copy = this.#copy(target.value, { ...target, enclosing: [...from.enclosing, target.key] }, names);
     return isObject(copy) ? { ...copy, ...others } : copy;
   }
 
@@ -147,7 +147,7 @@ class Bundle {
     this.origins.set(place, target.key);
     // Taken before it is copied, as it may refer to itself.
     members[name] = undefined;
-    members[name] = this.#copy(target.value, { ...target, open: [] }, ["components", kind, name]);
+    members[name] = this.#copy(target.value, { ...target, enclosing: [] }, ["components", kind, name]);
     return place;
   }
 }

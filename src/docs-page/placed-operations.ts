@@ -48,7 +48,7 @@ export function operationGroups(contract: Contract, description: Description): O
 }
 
 function placedOperations(
-  { others }: Contract,
+  { otherOperations }: Contract,
   { paths, components, security }: Description,
 ): PlacedOperation[] {
   const methods = ["get", "put", "post", "delete", "patch"];
@@ -56,7 +56,7 @@ function placedOperations(
   return Object.entries(paths).flatMap(([path, item]) =>
     methods.flatMap((name) => {
       const method = name.toUpperCase();
-      const isServed = !others.some((each) => each.path === path && each.method === method);
+      const isServed = !otherOperations.some((each) => each.path === path && each.method === method);
       const operation = item[name];
       if (operation === undefined || !isServed) return [];
       // The author of an operation that is no collection's may leave out all of these.

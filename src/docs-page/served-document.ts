@@ -56,7 +56,7 @@ export function servedDocument(
         ),
       }));
   }
-  for (const { method, path } of contract.others) {
+  for (const { method, path } of contract.otherOperations) {
     if (operations.some((each) => each.method === method && draft.pathOf(each.path) === path)) continue;
     const collection = collectionAt(contract, path);
     setOperation(draft, method, path, (own) => ({

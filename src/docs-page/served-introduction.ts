@@ -104,7 +104,7 @@ function errorsChapter({ contract, operations }: Draft): string {
     if (code === "conflict") return resources.takesIds || resources.makesIds;
     if (code === "preconditionRequired") return contract.collections.some(requiresMatch);
     if (code === "preconditionFailed") return operations.some(({ described }) => described?.isConditional);
-    return code !== "notImplemented" || contract.others.length > 0;
+    return code !== "notImplemented" || contract.otherOperations.length > 0;
   });
   const rows = codes
     .toSorted((one, other) => errorRegistry[one].error - errorRegistry[other].error)

@@ -118,12 +118,12 @@ export async function serverOptions(
   config: ServeSettings,
   described: Contract,
   own: readonly Operation[],
-  simulate: (others: Contract["others"]) => readonly Operation[] = () => [],
+  simulate: (described: Contract["otherOperations"]) => readonly Operation[] = () => [],
 ): Promise<Omit<ServerOptions, "store">> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
   const offered = await offeredOperations(config, described, own);
   const operations = [...offered, ...simulate(unservedOf(described, offered))];
-  const contract = { ...described, others: unservedOf(described, operations) };
+  const contract = { ...described, otherOperations: unservedOf(described, operations) };
   const basePath = config.basePath + contract.basePath;
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
   return {

@@ -194,7 +194,7 @@ export interface Contract {
   /** In the order of the description. */
   readonly collections: readonly Collection[];
   /** The operations that are described and not served. */
-  readonly others: readonly OtherOperation[];
+  readonly otherOperations: readonly OtherOperation[];
   /** How callers identify themselves where no operation says otherwise: as for the first create. */
   readonly access: Access;
   /** How errors are written where no operation says otherwise. */

@@ -17,10 +17,13 @@ export function unservedOperations(contract: Contract, offered: readonly Operati
 }
 
 /** The described operations of which none is offered. */
-export function unservedOf({ others }: Contract, offered: readonly Operation[]): Contract["others"] {
+export function unservedOf(
+  { otherOperations }: Contract,
+  offered: readonly Operation[],
+): Contract["otherOperations"] {
   const key = (method: string, path: string) => `${method} ${pathShape(path)}`;
   const served = offered.map(({ method, path }) => key(method, path));
-  return others.filter(({ method, path }) => !served.includes(key(method, path)));
+  return otherOperations.filter(({ method, path }) => !served.includes(key(method, path)));
 }
 
 /** A path without the names of its parameters. */

@@ -26,7 +26,7 @@ interface Attempt {
 
 interface RunningAttempt extends Attempt {
   /** Schemas that apply to the value of others, by the references that stand for them. */
-  readonly parts: Map<string, { readonly place: Place; readonly open: readonly string[] }>;
+  readonly parts: Map<string, { readonly place: Place; readonly enclosing: readonly string[] }>;
 }
 
 /** The most telling value comes first; a smaller one fits more often. */
@@ -100,7 +100,7 @@ export class ValueMaker {
         refResolver: (reference) => {
           const part = attempt.parts.get(reference);
           const found = part?.place ?? place.document.own(...referencedMembers(reference));
-          return this.#prepared(found, attempt, part?.open) as Json;
+          return this.#prepared(found, attempt, part?.enclosing) as Json;
         },
         outputTransform(value) {
           if (++parts > partsMax) throw new Error("The value has too many parts");
@@ -117,9 +117,9 @@ export class ValueMaker {
    * A schema as json-schema-faker reads it: JSON Schema 2020-12, in which an example is the only value.
    * It has one of several alternatives, and prefers values to null.
    *
-   * @param open the pointers of the schemas for the same value that lead here.
+   * @param enclosing the pointers of the schemas for the same value that lead here.
    */
-  #prepared(place: Place, attempt: RunningAttempt, open: readonly string[] = []): unknown {
+  #prepared(place: Place, attempt: RunningAttempt, enclosing: readonly string[] = []): unknown {
     const { value } = place;
     if (Array.isArray(value)) return place.items.map((each) => this.#prepared(each, attempt));
     if (!isObject(value)) return typeof value === "bigint" ? Number(value) : value;
@@ -132,14 +132,18 @@ export class ValueMaker {
       this.#prepared(place.own(...names), attempt),
     );
     const schema = withLimits(own);
-    if (isReference(value) && open.length === 0 && (place.isVersion30 || Object.keys(schema).length === 0))
+    if (
+      isReference(value) &&
+      enclosing.length === 0 &&
+      (place.isVersion30 || Object.keys(schema).length === 0)
+    )
       return { $ref: value.$ref };
-    const within = [...open, place.pointer];
+    const within = [...enclosing, place.pointer];
     const parts = this.#partsOf(place, attempt, within).map((part) => {
       if (!(part instanceof Place)) return part;
       if (within.includes(part.pointer)) return {};
       const $ref = `part:${JSON.stringify([...within, part.pointer]).replaceAll("#", "%23")}`;
-      attempt.parts.set($ref, { place: part, open: within });
+      attempt.parts.set($ref, { place: part, enclosing: within });
       return { $ref };
     });
     return parts.length === 0 ? schema : { allOf: [schema, ...parts] };

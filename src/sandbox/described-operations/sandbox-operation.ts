@@ -73,7 +73,7 @@ export class SandboxOperation implements Operation {
 
   /** @param shape of errors that are not described. */
   constructor(
-    { method, path }: Contract["others"][number],
+    { method, path }: Contract["otherOperations"][number],
     operationId: unknown,
     shape: ErrorShape,
     shared: () => SharedParts,
@@ -209,7 +209,7 @@ async function fail(
  */
 export function sandboxOperations(
   document: OpenApiDocument,
-  others: Contract["others"],
+  others: Contract["otherOperations"],
   shape: ErrorShape,
 ): SandboxOperation[] {
   let parts: SharedParts | undefined;

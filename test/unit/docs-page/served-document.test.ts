@@ -279,7 +279,7 @@ test("a description of other operations alone is served, and is a page", () => {
   expect(unserved.info.description).toContain("Use a path of this description");
   const place = { prefix: "", url: "http://x.example" };
   expect(documentationOf(none, unserved)(place)).not.toMatch(/<form|undefined/);
-  const contract = { ...none, others: [] };
+  const contract = { ...none, otherOperations: [] };
   const html = documentationOf(contract, servedDocument(contract, [operation]))(place);
   expect(html.match(/data-action="[^"]*"/g)).toEqual(['data-action="search"']);
   expect(html).toContain('id="token"');

@@ -66,15 +66,15 @@ class Properties {
 
   /**
    * @param isCertain whether the schema holds for every body.
-   * @param open the pointers of the schemas that this one is in.
+   * @param enclosing the pointers of the schemas that this one is in.
    */
-  add(place: Place, isCertain: boolean, open: ReadonlySet<string>): void {
+  add(place: Place, isCertain: boolean, enclosing: ReadonlySet<string>): void {
     const { value: schema } = place;
-    if (!isObject(schema) || open.has(place.pointer)) return;
+    if (!isObject(schema) || enclosing.has(place.pointer)) return;
     const isOther = schema.type !== undefined && ![schema.type].flat().includes("object");
     if (isOther && !isCertain) return;
     if (isOther) throw place.own("type").error("it must be the schema of an object");
-    const inside = new Set([...open, place.pointer]);
+    const inside = new Set([...enclosing, place.pointer]);
     const addAll = (places: readonly Place[], areCertain: boolean) => {
       for (const each of places) this.add(each, areCertain, inside);
     };

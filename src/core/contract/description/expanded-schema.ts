@@ -26,28 +26,28 @@ function isBareReference({ value, isVersion30 }: Place): boolean {
   return isReference(value) && (isVersion30 || Object.keys(value).length === 1);
 }
 
-function expand(place: Place, open: readonly string[]): unknown {
+function expand(place: Place, enclosing: readonly string[]): unknown {
   place.countParts();
   const { value } = place;
-  if (Array.isArray(value)) return place.items.map((item) => expand(item, open));
+  if (Array.isArray(value)) return place.items.map((item) => expand(item, enclosing));
   if (!isObject(value)) return value;
-  if (open.length > 200) throw place.error("its schemas are nested too deeply");
+  if (enclosing.length > 200) throw place.error("its schemas are nested too deeply");
   // Values are compared one by one.
   if (Array.isArray(value.enum)) place.countParts(value.enum.length);
   if (isReference(value)) {
     const { $ref, ...beside } = value;
     const { target } = place;
-    const isOpen = open.includes(target.pointer);
-    const found = isOpen ? { $ref } : expand(target, [...open, target.pointer]);
+    const isOpen = enclosing.includes(target.pointer);
+    const found = isOpen ? { $ref } : expand(target, [...enclosing, target.pointer]);
     if (isBareReference(place)) return found;
-    const own = expandMembers(place, beside, open);
+    const own = expandMembers(place, beside, enclosing);
     return merge({ ...own, allOf: [found, ...(Array.isArray(own.allOf) ? own.allOf : [])] });
   }
-  return merge(expandMembers(place, value, open));
+  return merge(expandMembers(place, value, enclosing));
 }
 
-function expandMembers(place: Place, schema: Json, open: readonly string[]): Json {
-  const expanded = mapSubschemas(schema, (_, ...names) => expand(place.own(...names), open));
+function expandMembers(place: Place, schema: Json, enclosing: readonly string[]): Json {
+  const expanded = mapSubschemas(schema, (_, ...names) => expand(place.own(...names), enclosing));
   if (!place.isVersion30) return expanded;
   const changed = fromVersion30(expanded);
   return expanded.nullable === true ? withNull(changed) : changed;

@@ -63,7 +63,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     throw faults.values().next().value ?? root.at("paths").error("it has no POST whose body is the resource");
   noteDocument(root);
   const served = read.flatMap(({ parts }) => parts);
-  const others = readOthers(
+  const otherOperations = readOthers(
     root,
     served.map(({ operation }) => operation),
     faults,
@@ -84,7 +84,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     service: (typeof title === "string" && title.trim()) || "Store",
     basePath: basePathOf(root),
     collections,
-    others,
+    otherOperations,
     access: collections[0]?.operations.create.access ?? bearerAccess,
     errors: { shape: common, shapes: {}, statuses: {} },
     notes: root.notes,

@@ -14,10 +14,10 @@ import {
   addUniqueItems,
 } from "./member-keywords.ts";
 import { Keywords, type Node, type Schemas } from "./node.ts";
+import { alternativesPhrase, shortened } from "./phrases.ts";
 import { fromVersion30, isAnnotation } from "./restrictions.ts";
 import type { Finding } from "./run.ts";
 import { compareNumbers, hasLength, isIntegral, isMultiple, kindOf, kinds, ValueSet } from "./values.ts";
-import { alternativesWords, shortened } from "./words.ts";
 import { Work } from "./work.ts";
 
 /** Compiles a schema, or keeps why it cannot be used. */
@@ -107,7 +107,7 @@ function addValues(keywords: Keywords): void {
     const unlimited = new Work(Number.POSITIVE_INFINITY);
     for (const [index, value] of values.entries()) accepted.add(value, index, unlimited);
     node.add(kinds, (value: unknown, run) =>
-      accepted.has(value, run.work) ? undefined : run.find(() => node.words(kindOf(value))),
+      accepted.has(value, run.work) ? undefined : run.find(() => node.phrase(kindOf(value))),
     );
   }
 }
@@ -228,7 +228,7 @@ function addAlternatives(keywords: Keywords, name: "anyOf" | "oneOf"): void {
       if (accepted > 0 && name === "anyOf" && evaluated === undefined) return undefined;
     }
     if (accepted > 0) return undefined;
-    return findings.length === 1 ? findings[0] : run.find(() => alternativesWords(alternatives, "value"));
+    return findings.length === 1 ? findings[0] : run.find(() => alternativesPhrase(alternatives, "value"));
   });
 }
 

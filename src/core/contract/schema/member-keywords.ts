@@ -1,9 +1,9 @@
 // The keywords for the members of objects and the items of arrays.
 
 import type { Keywords, Node } from "./node.ts";
+import { countPhrase } from "./phrases.ts";
 import type { Finding, Run } from "./run.ts";
 import { ValueSet } from "./values.ts";
-import { countWords } from "./words.ts";
 
 /** An object or array. */
 type Objects = Readonly<Record<string | number, unknown>>;
@@ -16,7 +16,7 @@ export function addCount(
   unit: string,
 ): void {
   const [least, most] = names.map((name) => keywords.count(name));
-  const expected = `an ${kind} ${countWords(least, most, unit)}`;
+  const expected = `an ${kind} ${countPhrase(least, most, unit)}`;
   keywords.node.add([kind], (value: object, run) => {
     const count = Array.isArray(value) ? value.length : Object.keys(value).length;
     run.work.spend(Array.isArray(value) ? 0 : count);
@@ -34,7 +34,7 @@ function findMissing(names: readonly string[], value: object, run: Run): Finding
 
 /** A member that must not be there. */
 function findSurplus(member: string | number, run: Run): Finding {
-  if (typeof member === "number") return run.find(() => `an array ${countWords(undefined, member, "item")}`);
+  if (typeof member === "number") return run.find(() => `an array ${countPhrase(undefined, member, "item")}`);
   const shown = member.length > 40 ? `${member.slice(0, 40)}…` : member;
   return run.find(() => `an object without the member ${JSON.stringify(shown)}`);
 }
@@ -128,7 +128,7 @@ export function addContains(keywords: Keywords): void {
   const least = keywords.count("minContains") ?? 1;
   const most = keywords.count("maxContains");
   if (schema === undefined) return;
-  const range = least === 0 && most === undefined ? "" : countWords(least, most, "item").replace(/^of /, "");
+  const range = least === 0 && most === undefined ? "" : countPhrase(least, most, "item").replace(/^of /, "");
   keywords.node.add(["array"], (value: readonly unknown[], run, evaluated) => {
     let count = 0;
     for (let index = 0; index < value.length; index++) {

@@ -3,10 +3,10 @@
 import type { Place } from "../description/place.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { PatternError, type TextPattern } from "./patterns.ts";
+import { type Described, phraseFor, type Style } from "./phrases.ts";
 import { type Fault, type Rule, type Rules, Run } from "./run.ts";
 import type { SchemaCheck } from "./schema-check.ts";
 import { compareNumbers, isIntegral, type Kind, kindOf, nestingMax, scalarText, TooDeep } from "./values.ts";
-import { type Described, type Style, wordsFor } from "./words.ts";
 import type { Work } from "./work.ts";
 
 /** The other schemas of the description, and its patterns. */
@@ -47,14 +47,14 @@ export class Node implements Rules, Described, SchemaCheck {
   problem: unknown;
   isSound = false;
   height: number | undefined;
-  readonly #words = new Map<string, string>();
+  readonly #phrases = new Map<string, string>();
 
   constructor(place: Place) {
     this.place = place;
   }
 
   get expected(): string {
-    return this.#wordsFor("field");
+    return this.#phraseFor("field");
   }
 
   /** Whether it is the schema `false`. */
@@ -62,14 +62,14 @@ export class Node implements Rules, Described, SchemaCheck {
     return this.place.value === false;
   }
 
-  words(kind: Kind): string {
-    return this.#wordsFor("value", kind);
+  phrase(kind: Kind): string {
+    return this.#phraseFor("value", kind);
   }
 
-  #wordsFor(style: Style, kind?: Kind): string {
+  #phraseFor(style: Style, kind?: Kind): string {
     const key = `${style} ${kind}`;
-    const known = this.#words.get(key) ?? wordsFor(this, style, kind);
-    this.#words.set(key, known);
+    const known = this.#phrases.get(key) ?? phraseFor(this, style, kind);
+    this.#phrases.set(key, known);
     return known;
   }
 
@@ -102,7 +102,7 @@ export class Node implements Rules, Described, SchemaCheck {
   /** Adds a rule whose fault is described by the words of the whole schema. */
   limit<Value>(kind: Kind, accepts: (value: Value, work: Work) => boolean): void {
     const rule = (value: Value, run: Run) =>
-      accepts(value, run.work) ? undefined : run.find(() => this.words(kind));
+      accepts(value, run.work) ? undefined : run.find(() => this.phrase(kind));
     this.add([kind], rule as Rule);
   }
 }

@@ -32,7 +32,7 @@ export interface Rules {
   /** Whether a rule asks which members the rules before it have checked. */
   readonly asksEvaluated: boolean;
   readonly rules: Readonly<Record<Kind, readonly Rule[]>>;
-  words(kind: Kind): string;
+  phrase(kind: Kind): string;
 }
 
 /** Schemas that are applied within each other: 14,000 fill the stack. */
@@ -41,7 +41,7 @@ const applicationsMax = 3_000;
 export class Run {
   readonly work: Work;
   readonly #path: (string | number)[] = [];
-  readonly #open = new Map<Rules, unknown>();
+  readonly #enclosing = new Map<Rules, unknown>();
   #applications = 0;
 
   readonly #ignored: readonly string[];
@@ -71,7 +71,7 @@ export class Run {
       !types.has(kind) &&
       !(kind === "number" && types.has("integer") && isIntegral(value))
     )
-      return this.find(() => schema.words(kind));
+      return this.find(() => schema.phrase(kind));
     const rules = schema.rules[kind];
     if (rules.length === 0) return undefined;
     if (++this.#applications > applicationsMax) throw new TooDeep();
@@ -100,11 +100,11 @@ export class Run {
 
   /** Applies a schema to the value here, unless that is under way: it may lead back to itself. */
   applyOnce(schema: Rules, value: unknown, evaluated?: Set<string | number>): Finding | undefined {
-    const before = this.#open.get(schema);
+    const before = this.#enclosing.get(schema);
     if (before === value) return undefined;
-    this.#open.set(schema, value);
+    this.#enclosing.set(schema, value);
     const found = this.apply(schema, value, evaluated);
-    this.#open.set(schema, before);
+    this.#enclosing.set(schema, before);
     return found;
   }
 

@@ -96,13 +96,13 @@ function verify(start: Node): void {
 }
 
 /** The schemas within each other that apply to the same value, which must not lead back to one. */
-function height(node: Node, open: readonly Node[]): number {
+function height(node: Node, enclosing: readonly Node[]): number {
   if (node.height !== undefined) return node.height;
   if (node.problem !== undefined) throw node.problem;
-  if (open.includes(node))
+  if (enclosing.includes(node))
     throw node.place.error("its schemas refer to each other for the same value, without end");
-  if (open.length > heightMax) throw node.place.error("its schemas are nested too deeply");
-  const heights = node.applied.map((each) => height(each, [...open, node]));
+  if (enclosing.length > heightMax) throw node.place.error("its schemas are nested too deeply");
+  const heights = node.applied.map((each) => height(each, [...enclosing, node]));
   node.height = 1 + Math.max(0, ...heights);
   if (node.height > heightMax) throw node.place.error("its schemas are nested too deeply");
   return node.height;

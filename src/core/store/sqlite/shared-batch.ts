@@ -32,8 +32,8 @@ const noCreator = -1;
  */
 const textsMax = 64 * plantsMax;
 
-/** The indexes of the words at the start of the memory. */
-export const word = {
+/** The indexes of the integers at the start of the memory. */
+export const slot = {
   /**
    * Changes whenever the committing thread has something to do. It may overflow, as it is compared
    * for equality only.
@@ -50,7 +50,7 @@ export const word = {
   hasFailed: 5,
 } as const;
 
-/** The place of the batch's time of creation, after the words. */
+/** The place of the batch's time of creation, after the integers. */
 const createdAtAt = 32;
 
 /** The place of the checkpoint thread's signals. */
@@ -67,7 +67,7 @@ const memoryBytes = textAt + textBytesMax;
 
 /** The memory of a batch, in which either thread reads what the other has written. */
 export class BatchMemory {
-  readonly words: Int32Array<SharedArrayBuffer>;
+  readonly integers: Int32Array<SharedArrayBuffer>;
   readonly #all: readonly Collection[];
   /** The index of each collection, by its table. */
   readonly #indexes: ReadonlyMap<string, number>;
@@ -83,7 +83,7 @@ export class BatchMemory {
   constructor(all: readonly Collection[], buffer: SharedArrayBuffer) {
     this.#all = all;
     this.#indexes = new Map(all.map(({ table }, index) => [table, index]));
-    this.words = wordsOf(buffer);
+    this.integers = integersOf(buffer);
     this.#createdAt = new Float64Array(buffer, createdAtAt, 1);
     this.#ids = new BigInt64Array(buffer, idsAt, plantsMax);
     this.#creators = new Float64Array(buffer, creatorsAt, plantsMax);
@@ -129,7 +129,7 @@ export class BatchMemory {
         text += plant.id;
       }
     }
-    this.words[word.plants] = batch.length;
+    this.integers[slot.plants] = batch.length;
     this.#createdAt[0] = createdAt;
     this.#writeText(text);
   }
@@ -143,7 +143,7 @@ export class BatchMemory {
     const text = this.#readText();
     const batch: NewEntry[] = [];
     let texts = 0;
-    for (let index = 0, at = 0; index < (this.words[word.plants] ?? 0); index++) {
+    for (let index = 0, at = 0; index < (this.integers[slot.plants] ?? 0); index++) {
       const collection = this.#all[this.#collections[index] as number] as Collection;
       const { fields, id: idMember } = collection;
       const values: (FieldValue | undefined)[] = [];
@@ -175,19 +175,19 @@ export class BatchMemory {
   writeOutcomes(results: readonly Outcome[]): void {
     for (let index = 0; index < results.length; index++)
       this.#outcomes[index] = outcomes.indexOf(results[index] as Outcome);
-    this.words[word.hasFailed] = 0;
+    this.integers[slot.hasFailed] = 0;
   }
 
   /** Writes the result of a batch that failed with an exception. */
   writeFailure(error: unknown): void {
     this.#writeText(JSON.stringify(toSentError(error)));
-    this.words[word.hasFailed] = 1;
+    this.integers[slot.hasFailed] = 1;
   }
 
   /** The outcomes of the plants. Throws the exception with which the batch failed. */
   readResult(): Outcome[] {
-    if (this.words[word.hasFailed] === 1) throw toError(JSON.parse(this.#readText()));
-    const plants = this.words[word.plants] ?? 0;
+    if (this.integers[slot.hasFailed] === 1) throw toError(JSON.parse(this.#readText()));
+    const plants = this.integers[slot.plants] ?? 0;
     const results: Outcome[] = [];
     for (let index = 0; index < plants; index++)
       results.push(outcomes[this.#outcomes[index] as number] as Outcome);
@@ -197,39 +197,39 @@ export class BatchMemory {
   /** Blocks the committing thread until there is a batch, or a message that it has not handled. */
   wait(messagesHandled: number): "batch" | "message" {
     for (;;) {
-      const wakeWord = Atomics.load(this.words, word.wake);
-      // The difference in 32 bits, as the word overflows. It is negative if a message was handled
+      const wakeBefore = Atomics.load(this.integers, slot.wake);
+      // The difference in 32 bits, as it overflows. It is negative if a message was handled
       // before it was announced.
-      if (((Atomics.load(this.words, word.messages) - messagesHandled) | 0) > 0) return "message";
-      if (Atomics.load(this.words, word.isInFlight) === 1) return "batch";
-      Atomics.wait(this.words, word.wake, wakeWord);
+      if (((Atomics.load(this.integers, slot.messages) - messagesHandled) | 0) > 0) return "message";
+      if (Atomics.load(this.integers, slot.isInFlight) === 1) return "batch";
+      Atomics.wait(this.integers, slot.wake, wakeBefore);
     }
   }
 
   /** Finishes the batch: its result has been written. */
   finish(): void {
-    Atomics.store(this.words, word.isInFlight, 0);
-    Atomics.notify(this.words, word.isInFlight);
+    Atomics.store(this.integers, slot.isInFlight, 0);
+    Atomics.notify(this.integers, slot.isInFlight);
   }
 
   #writeText(text: string): void {
-    this.words[word.textBytes] = this.#bytes.write(text, 0, textBytesMax, "utf8");
+    this.integers[slot.textBytes] = this.#bytes.write(text, 0, textBytesMax, "utf8");
   }
 
   #readText(): string {
-    return this.#bytes.toString("utf8", 0, this.words[word.textBytes]);
+    return this.#bytes.toString("utf8", 0, this.integers[slot.textBytes]);
   }
 }
 
-function wordsOf(buffer: SharedArrayBuffer): Int32Array<SharedArrayBuffer> {
-  return new Int32Array(buffer, 0, Object.keys(word).length);
+function integersOf(buffer: SharedArrayBuffer): Int32Array<SharedArrayBuffer> {
+  return new Int32Array(buffer, 0, Object.keys(slot).length);
 }
 
 /** The main thread's end. */
 export class BatchSender {
   /** Pass this to the committing thread. */
   readonly buffer = new SharedArrayBuffer(memoryBytes);
-  readonly #words = wordsOf(this.buffer);
+  readonly #integers = integersOf(this.buffer);
   #memory: BatchMemory | undefined;
   /** True until the outcomes are read; the memory must not be reused before. */
   #isSending = false;
@@ -248,14 +248,14 @@ export class BatchSender {
   /** Sends a batch that is accepted, and resolves with its outcomes. */
   async send(batch: readonly NewEntry[], createdAt: number): Promise<Outcome[]> {
     const memory = this.#memory as BatchMemory;
-    const { words } = memory;
+    const { integers } = memory;
     this.#isSending = true;
     memory.writeBatch(batch, createdAt);
-    Atomics.store(words, word.isInFlight, 1);
+    Atomics.store(integers, slot.isInFlight, 1);
     this.#wake();
-    while (Atomics.load(words, word.isInFlight) === 1) {
+    while (Atomics.load(integers, slot.isInFlight) === 1) {
       if (this.#failure !== undefined) throw this.#failure;
-      await Atomics.waitAsync(words, word.isInFlight, 1).value;
+      await Atomics.waitAsync(integers, slot.isInFlight, 1).value;
     }
     this.#isSending = false;
     return memory.readResult();
@@ -263,18 +263,18 @@ export class BatchSender {
 
   /** Wakes the committing thread for a message that was posted to it. */
   announceMessage(): void {
-    Atomics.add(this.#words, word.messages, 1);
+    Atomics.add(this.#integers, slot.messages, 1);
     this.#wake();
   }
 
   /** Rejects the batch in flight, and every later one, as the committing thread has failed. */
   fail(error: Error): void {
     this.#failure = error;
-    Atomics.notify(this.#words, word.isInFlight);
+    Atomics.notify(this.#integers, slot.isInFlight);
   }
 
   #wake(): void {
-    Atomics.add(this.#words, word.wake, 1);
-    Atomics.notify(this.#words, word.wake);
+    Atomics.add(this.#integers, slot.wake, 1);
+    Atomics.notify(this.#integers, slot.wake);
   }
 }

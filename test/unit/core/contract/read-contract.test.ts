@@ -175,9 +175,9 @@ test("what is not served or not checked is noted with its pointer", async () => 
   Object.assign(post, { callbacks: { done: {} }, parameters: [{ name: "trace", in: "header" }] });
   Object.assign(post.requestBody.content, { "application/xml": {} });
   Object.assign(document.paths["/train-trips"], { get: { responses: { 200: json({ type: "object" }) } } });
-  const { notes, others, fields } = await read(document);
+  const { notes, otherOperations, fields } = await read(document);
   expect(fields.map((field) => field.name)).toEqual(["a"]);
-  expect(others).toEqual([{ method: "GET", path: "/train-trips" }]);
+  expect(otherOperations).toEqual([{ method: "GET", path: "/train-trips" }]);
   const at = "/paths/~1train-trips/post";
   const schema = `${at}/requestBody/content/application~1json/schema`;
   expect(notes).toEqual([
@@ -216,13 +216,13 @@ test("the list, the item and its deletion are served if their responses are such
     get: { operationId: "getTrainTrip", status: 200, access: bearerAccess },
     delete: { operationId: "deleteTrainTrip", status: 204, access: bearerAccess },
   });
-  expect(served.others).toEqual([{ method: "PUT", path: "/train-trips/{tripId}" }]);
+  expect(served.otherOperations).toEqual([{ method: "PUT", path: "/train-trips/{tripId}" }]);
   const unserved = await withOperations(
     { responses: { 200: object } },
     { get: { responses: { 200: list } }, delete: { responses: { 304: object } } },
   );
   expect(Object.keys(unserved.operations)).toEqual(["create"]);
-  expect(unserved.others).toHaveLength(3);
+  expect(unserved.otherOperations).toHaveLength(3);
 });
 
 test("the parts of an allOf are merged, and all hold where they contradict each other", async () => {
@@ -421,7 +421,7 @@ test("several collections are read, each with its words, its name and its table"
     "/b/things/{id}": item("id"),
     "/search": other["/b"],
   };
-  const { collections, others, access, errors } = await readContract({
+  const { collections, otherOperations, access, errors } = await readContract({
     text: JSON.stringify(description(name, { paths })),
   });
   expect(collections.map((each) => [each.name, each.table, each.itemPath])).toEqual([
@@ -430,7 +430,7 @@ test("several collections are read, each with its words, its name and its table"
     ["a/things", "a_things", "/a/things/{id}"],
     ["b/things", "b_things", "/b/things/{id}"],
   ]);
-  expect(others).toEqual([{ method: "POST", path: "/search" }]);
+  expect(otherOperations).toEqual([{ method: "POST", path: "/search" }]);
   expect(access).toEqual(bearerAccess);
   expect(errors.shape).toEqual(ownErrorShape);
 });
@@ -445,11 +445,11 @@ test("a collection that cannot be served is noted, and so is one whose table ano
     "/c": { post: { requestBody: json({ type: "string" }), responses: {} } },
     "/c/{id}": item,
   };
-  const { collections, notes, others } = await readContract({
+  const { collections, notes, otherOperations } = await readContract({
     text: JSON.stringify(description(name, { paths })),
   });
   expect(collections.map(({ path }) => path)).toEqual(["/a-b"]);
-  expect(others.map(({ method, path }) => `${method} ${path}`)).toEqual([
+  expect(otherOperations.map(({ method, path }) => `${method} ${path}`)).toEqual([
     "POST /a_b",
     "GET /a_b/{id}",
     "POST /c",

@@ -21,12 +21,22 @@ function receivedFrom({
   service,
   basePath,
   collections,
-  others,
+  otherOperations,
   access,
   errors,
   notes,
 }: Contract) {
-  const contract = { source, document, service, basePath, collections, others, access, errors, notes };
+  const contract = {
+    source,
+    document,
+    service,
+    basePath,
+    collections,
+    otherOperations,
+    access,
+    errors,
+    notes,
+  };
   return onlyCollection(receivedContract(structuredClone(sentContract(contract))));
 }
 

@@ -466,7 +466,10 @@ test("of several POSTs the one with a path of one resource is the collection", a
   const collection = await readSingle({
     text: JSON.stringify({ ...document, paths: { "/search": { post }, ...(paths as object) } }),
   });
-  expect([collection.path, collection.others]).toEqual(["/things", [{ method: "POST", path: "/search" }]]);
+  expect([collection.path, collection.otherOperations]).toEqual([
+    "/things",
+    [{ method: "POST", path: "/search" }],
+  ]);
 });
 
 const headerThings = (header: unknown) => ({

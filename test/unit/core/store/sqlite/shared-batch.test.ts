@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { type NewEntry, type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { DiskFailureError } from "../../../../../src/core/store/sqlite/disk-failure.ts";
-import { BatchMemory, BatchSender, word } from "../../../../../src/core/store/sqlite/shared-batch.ts";
+import { BatchMemory, BatchSender, slot } from "../../../../../src/core/store/sqlite/shared-batch.ts";
 import { plant, plantStore } from "../../../../support/contracts.ts";
 import { anyPlant } from "../../../../support/random.ts";
 
@@ -80,13 +80,13 @@ test("one batch is sent at a time, and the next one when its outcomes are read",
   }
 });
 
-test("the words that count overflow without a batch or a message being missed", async () => {
+test("the integers that count overflow without a batch or a message being missed", async () => {
   const { sender, receiver, commit } = connected();
-  const { words } = receiver;
-  // Every word that is neither a state nor a length is two steps before 2^31, and then before 2^32.
+  const { integers } = receiver;
+  // Every slot that is neither a state nor a length is two steps before 2^31, and then before 2^32.
   for (const start of [2 ** 31 - 2, 2 ** 32 - 2]) {
-    words.fill(start | 0, word.wake, word.wake + 1);
-    words.fill(start | 0, word.messages, word.messages + 1);
+    integers.fill(start | 0, slot.wake, slot.wake + 1);
+    integers.fill(start | 0, slot.messages, slot.messages + 1);
     for (let handled = start; handled < start + 5; handled++) {
       const sent = sender.send(fourEntries, 0);
       expect(receiver.wait(handled)).toBe("batch");

@@ -1,4 +1,4 @@
-// The words for what a schema accepts, such as "a string of 1 to 5 characters".
+// The phrases for what a schema accepts, such as "a string of 1 to 5 characters".
 
 import { toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
@@ -17,23 +17,23 @@ export interface Described {
 }
 
 /**
- * Whether the words are those of a field, which is stored: its integers have 64 bits, and its arrays
- * and objects are named as such; or those of a value in one.
+ * Whether the phrase is that of a field, which is stored: its integers have 64 bits, and its arrays
+ * and objects are named as such; or that of a value in one.
  */
 export type Style = "field" | "value";
 
 const anything = "a value that the contract's schema accepts";
 
-/** Words that alternatives of a schema may have in all. */
+/** The code units that the phrases of alternatives of a schema may have in all. */
 const codeUnitsMax = 300;
 
 /** @param kind the type that a schema without a type is described for. */
-export function wordsFor(schema: Described, style: Style, kind?: string): string {
-  const words = ownWords(schema, style, kind);
-  return schema.isNullable && words !== anything && !words.endsWith("null") ? `${words} or null` : words;
+export function phraseFor(schema: Described, style: Style, kind?: string): string {
+  const phrase = ownPhrase(schema, style, kind);
+  return schema.isNullable && phrase !== anything && !phrase.endsWith("null") ? `${phrase} or null` : phrase;
 }
 
-function ownWords(schema: Described, style: Style, kind: string | undefined): string {
+function ownPhrase(schema: Described, style: Style, kind: string | undefined): string {
   const keywords = merged(schema);
   if (keywords === undefined) return anything;
   const values = enumerated(keywords);
@@ -42,22 +42,24 @@ function ownWords(schema: Described, style: Style, kind: string | undefined): st
   ].flat() as string[];
   const acceptsNull = types.includes("null") && (values === undefined || values.includes(null));
   const others = types.filter((type) => type !== "null");
-  const words = others.map((type) => typeWords(type, keywords, values, style));
+  const phrases = others.map((type) => typePhrase(type, keywords, values, style));
   if (types.length === 0) {
-    if (values !== undefined) return values.every(isScalar) ? listWords(values) : anything;
-    if (schema.alternatives.length > 0) return alternativesWords(schema.alternatives, style);
+    if (values !== undefined) return values.every(isScalar) ? listPhrase(values) : anything;
+    if (schema.alternatives.length > 0) return alternativesPhrase(schema.alternatives, style);
     return anything;
   }
-  return [...words, ...(acceptsNull || others.length === 0 ? ["null"] : [])].join(" or ");
+  return [...phrases, ...(acceptsNull || others.length === 0 ? ["null"] : [])].join(" or ");
 }
 
-export function alternativesWords(alternatives: readonly Described[], style: Style): string {
-  const words = new Set<string>();
-  for (const alternative of alternatives.slice(0, 10)) words.add(wordsFor(alternative, style));
+export function alternativesPhrase(alternatives: readonly Described[], style: Style): string {
+  const phrases = new Set<string>();
+  for (const alternative of alternatives.slice(0, 10)) phrases.add(phraseFor(alternative, style));
   // "null" comes last.
-  const sorted = [...words].sort((one, other) => Number(one === "null") - Number(other === "null"));
+  const sorted = [...phrases].sort((one, other) => Number(one === "null") - Number(other === "null"));
   const joined = sorted.join(" or ");
-  return alternatives.length > 10 || words.has(anything) || joined.length > codeUnitsMax ? anything : joined;
+  return alternatives.length > 10 || phrases.has(anything) || joined.length > codeUnitsMax
+    ? anything
+    : joined;
 }
 
 /** The keywords of a schema and its parts; undefined if two of them differ. */
@@ -91,7 +93,7 @@ function impliedType(values: readonly unknown[] | undefined): string | undefined
     : undefined;
 }
 
-function typeWords(
+function typePhrase(
   type: string,
   keywords: Json,
   values: readonly unknown[] | undefined,
@@ -100,7 +102,7 @@ function typeWords(
   switch (type) {
     case "string": {
       const texts = values?.filter((value) => typeof value === "string");
-      return texts === undefined ? textWords(keywords, style) : listWords(texts);
+      return texts === undefined ? textPhrase(keywords, style) : listPhrase(texts);
     }
     case "integer":
     case "number":
@@ -125,7 +127,7 @@ function isScalar(value: unknown): boolean {
   return !["array", "object"].includes(kindOf(value));
 }
 
-function listWords(values: readonly unknown[]): string {
+function listPhrase(values: readonly unknown[]): string {
   return `one of ${shortened(values)}`;
 }
 
@@ -137,18 +139,18 @@ export function shortened(values: readonly unknown[]): string {
   return values.length > listedMax ? `${listed}, … (${values.length} values)` : listed;
 }
 
-function textWords({ format, minLength, maxLength, pattern }: Json, style: Style): string {
-  const words = [textFormat(format)?.expected ?? "a string"];
-  const length = countWords(minLength, maxLength, "character");
-  if (length !== "") words.push(length);
+function textPhrase({ format, minLength, maxLength, pattern }: Json, style: Style): string {
+  const phrases = [textFormat(format)?.expected ?? "a string"];
+  const length = countPhrase(minLength, maxLength, "character");
+  if (length !== "") phrases.push(length);
   // Texts that do not match it cannot be stored anyway.
   const isSaid = style === "value" || !isStorablePattern(pattern);
-  if (pattern !== undefined && isSaid) words.push(`that matches ${pattern}`);
-  return words.join(" ");
+  if (pattern !== undefined && isSaid) phrases.push(`that matches ${pattern}`);
+  return phrases.join(" ");
 }
 
 /** Such as "of 2 to 3 items"; "" without a limit. */
-export function countWords(least: unknown, most: unknown, unit: string): string {
+export function countPhrase(least: unknown, most: unknown, unit: string): string {
   const count = (number: unknown) => `${number} ${unit}${Number(number) === 1 ? "" : "s"}`;
   const hasLeast = least !== undefined && Number(least) > 0;
   if (most === undefined) return hasLeast ? `of at least ${count(least)}` : "";
@@ -170,18 +172,18 @@ function numberWords(
   values: readonly unknown[] | undefined,
   style: Style,
 ): string {
-  const words: string[] = [];
+  const phrases: string[] = [];
   for (const [keyword, relation] of relations) {
     const limit = keywords[keyword];
     // Digits after the point are said in other words.
     if (limit !== undefined && (keyword !== "multipleOf" || fractionDigits(limit) === undefined))
-      words.push(`${relation} ${scalarText(limit)}`);
+      phrases.push(`${relation} ${scalarText(limit)}`);
   }
-  if (values !== undefined) words.push(`one of ${shortened(values)}`);
-  return [rangeWords(type, keywords, style), words.join(" and ")].filter((part) => part !== "").join(", ");
+  if (values !== undefined) phrases.push(`one of ${shortened(values)}`);
+  return [rangePhrase(type, keywords, style), phrases.join(" and ")].filter((part) => part !== "").join(", ");
 }
 
-function rangeWords(type: string, { format, multipleOf }: Json, style: Style): string {
+function rangePhrase(type: string, { format, multipleOf }: Json, style: Style): string {
   const isInteger = numberFormat(format)?.isInteger;
   if (isInteger === true) return `an integer (${format})`;
   if (type === "integer") return style === "field" ? "an integer (int64)" : "an integer";
