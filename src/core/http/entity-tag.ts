@@ -5,13 +5,13 @@ import { ApiError } from "../contract/errors.ts";
 import { plantJson } from "../contract/plant.ts";
 
 /**
- * A strong tag: 128 bits of SHA-256 of the plant, also of what responses leave out.
+ * A strong tag: 132 bits of SHA-256 of the plant, also of what responses leave out.
  *
  * @param createdAt the time of creation, which responses may have.
  */
 export function entityTag(collection: Collection, plant: Plant, createdAt?: bigint | number): string {
-  const hash = new Bun.CryptoHasher("sha256").update(plantJson(collection, plant) + createdAt);
-  return `"${hash.digest().subarray(0, 16).toString("base64url")}"`;
+  const hash = Bun.SHA256.hash(plantJson(collection, plant) + createdAt, "base64url");
+  return `"${hash.slice(0, 22)}"`;
 }
 
 /**

@@ -119,11 +119,27 @@ export class HostPool implements Queries {
     work: (connection: Queries) => Promise<Result>,
     options: TransactionOptions = {},
   ): Promise<Result> {
+    return this.transactionEndingWith(
+      async (connection) => ({ result: await work(connection), last: [] }),
+      options,
+    );
+  }
+
+  /**
+   * Runs work in a transaction, then the last statements, and commits it: in two round trips for work
+   * of one, where statements are pipelined.
+   */
+  transactionEndingWith<Result>(
+    work: (connection: Queries) => Promise<{ readonly result: Result; readonly last: readonly Statement[] }>,
+    options: TransactionOptions = {},
+  ): Promise<Result> {
     return this.#use(async (connection) => {
       try {
-        await connection.query(beginSql(options));
-        const result = await work(connection);
-        await connection.query("COMMIT");
+        const begun = connection.query(beginSql(options));
+        if (!connection.isPipelined) await begun;
+        const [{ result, last }] = await Promise.all([work(connection), begun]);
+        // After an error COMMIT ends the transaction, too.
+        await connection.together([...last, { text: "COMMIT" }]);
         return result;
       } catch (error) {
         if (error instanceof DatabaseError) await connection.query("ROLLBACK");
@@ -222,8 +238,13 @@ class Connection implements Queries {
     return this.run((client) => client.query<Row>(statement as QueryConfig, values as unknown[]));
   }
 
+  /** Whether statements are sent before those ahead of them have ended. */
+  get isPipelined(): boolean {
+    return this.#client.pipeline;
+  }
+
   async together(statements: readonly Statement[]): Promise<object[][]> {
-    if (!this.#client.pipeline) {
+    if (!this.isPipelined) {
       const rows: object[][] = [];
       for (const statement of statements) rows.push((await this.query(statement)).rows);
       return rows;

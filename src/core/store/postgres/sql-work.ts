@@ -17,7 +17,7 @@ export async function runWork<Result>(
 /** The names of prepared statements, by their SQL. */
 const names = new Map<string, string>();
 
-function toStatement({ sql, parameters = [], isPrepared = false }: SqlStatement): Statement {
+export function toStatement({ sql, parameters = [], isPrepared = false }: SqlStatement): Statement {
   const statement = { text: sql, values: [...parameters] };
   if (!isPrepared) return statement;
   const name = names.get(sql) ?? `plantstore_${names.size}`;

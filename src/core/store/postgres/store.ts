@@ -4,7 +4,7 @@ import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import type { NewEntry, OnUnavailable, OpenMode, OpenOptions, Outcome } from "../plant-store.ts";
-import { type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
+import { type EditOutcome, type RecordedEdit, recordedEdits } from "../shared/plant-edit.ts";
 import { bytesOnNodes, openNodeQueues } from "./citus/citus.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
@@ -13,7 +13,7 @@ import { openSchema } from "./migrations.ts";
 import { createPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
-import { runWork } from "./sql-work.ts";
+import { runWork, toStatement } from "./sql-work.ts";
 import { PostgresTokens } from "./tokens.ts";
 
 export class PostgresStore implements ServerStore {
@@ -75,9 +75,14 @@ export class PostgresStore implements ServerStore {
   }
 
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
-    const edit = (connection: Queries) => runWork(connection, editWork(this.contract, edits, ' COLLATE "C"'));
+    const edit = async (connection: Queries) => {
+      const { result, last } = await runWork(connection, recordedEdits(this.contract, edits, ' COLLATE "C"'));
+      return { result, last: last.map(toStatement) };
+    };
     // Not repeated after a lost connection, as the edits may have been made.
-    return this.#edits.once((pool) => pool.transaction(edit, { isByKey: true })).catch(rejectForOperator);
+    return this.#edits
+      .once((pool) => pool.transactionEndingWith(edit, { isByKey: true }))
+      .catch(rejectForOperator);
   }
 
   assertWritable(): Promise<void> {

@@ -5,6 +5,7 @@ import {
   type Collection,
   type Contract,
   collectionOf,
+  type PlantColumns,
   type Representation,
 } from "../../contract/contract.ts";
 import { itemUrl, responseJson, toValues } from "../../contract/plant.ts";
@@ -53,7 +54,7 @@ export interface Page {
   readonly isCutShort: boolean;
 }
 
-type Row = PlantRow & { readonly id: PlantId };
+type Row = PlantColumns & Partial<PlantRow> & { readonly id: PlantId };
 
 /** @param inTime see SqlConnection. */
 export function* pageWork(contract: Contract, inTime: string, page: PageQuery): SqlWork<Page> {
@@ -66,7 +67,8 @@ export function* pageWork(contract: Contract, inTime: string, page: PageQuery): 
     ...texts.map(({ column }) => `coalesce(octet_length(${column}), 0)`),
     scalarBytesMax * (fields.length - texts.length),
   ].join(" + ");
-  const columns = rowColumns(collection);
+  const { createdName, updatedName } = page.response;
+  const columns = rowColumns(collection, (createdName ?? updatedName) !== undefined);
   const first = filter.parameters.length + 1;
   const from = after === undefined ? "" : ` AND id > $${first}`;
   const parameters = after === undefined ? filter.parameters : [...filter.parameters, after];

@@ -77,17 +77,24 @@ type EditedRow = PlantColumns & {
   readonly creator: SqlValue;
 };
 
+/** Makes edits and records them, in the caller's transaction. See PlantStore.edit. */
+export function* editWork(contract: Contract, edits: readonly RecordedEdit[]): SqlWork<EditOutcome[]> {
+  const { result, last } = yield* recordedEdits(contract, edits);
+  yield last;
+  return result;
+}
+
 /**
- * Makes edits and records them, in the caller's transaction. See PlantStore.edit. On Citus every
+ * Makes edits, and returns the statements that record them, which end the transaction. On Citus every
  * edit of a plant is for one shard, and `edits` stays on the coordinator.
  *
  * @param collation follows the name of a text column, so that texts are compared by their bytes.
  */
-export function* editWork(
+export function* recordedEdits(
   contract: Contract,
   edits: readonly RecordedEdit[],
   collation = "",
-): SqlWork<EditOutcome[]> {
+): SqlWork<{ readonly result: EditOutcome[]; readonly last: readonly SqlStatement[] }> {
   // Sorted by table and id, so that two transactions lock the same plants in the same order and
   // cannot deadlock.
   const inOrder = [...edits.entries()].toSorted(
@@ -99,11 +106,11 @@ export function* editWork(
   const edited: (EditedRow | undefined)[] = [];
   for (const [place, [index]] of inOrder.entries())
     edited[index] = written[place]?.[0] as EditedRow | undefined;
-  yield edits.flatMap((edit, index) => {
+  const last = edits.flatMap((edit, index) => {
     const row = edited[index];
     return row === undefined ? [] : [recordStatement(contract, edit, row)];
   });
-  return edits.map((_, index) => (edited[index] === undefined ? "changed" : "done"));
+  return { last, result: edits.map((_, index) => (edited[index] === undefined ? "changed" : "done")) };
 }
 
 /** Records an edit that has been made. */

@@ -18,9 +18,10 @@ interface TimeColumns {
 /** The row of a plant, with its times. */
 export type PlantRow = PlantColumns & TimeColumns;
 
-/** The columns of a PlantRow. */
-export function rowColumns(collection: Collection): string {
-  return ["id", ...timeColumns(collection), ...collection.fields.map(({ column }) => column)].join(", ");
+/** The columns of a PlantRow, or of one without its times. */
+export function rowColumns(collection: Collection, hasTimes = true): string {
+  const times = hasTimes ? timeColumns(collection) : [];
+  return ["id", ...times, ...collection.fields.map(({ column }) => column)].join(", ");
 }
 
 /** Makes the function that reads plants; it resolves with the row of each id. */
