@@ -13,10 +13,10 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 function connect(
   port: number,
-  { host = "127.0.0.1", statementMs = 60_000, connectMs = 60_000 } = {},
+  { host = "127.0.0.1", statementMs = 60_000, connectMs = 60_000, isPipelined = false } = {},
 ): HostPool {
   const [config] = parsePostgresUrl(`//postgres@${host}:${port}/postgres`).hosts;
-  const limits = { connectionsMax: 0, statementMsMax: statementMs, copyRowsMin: 1 };
+  const limits = { connectionsMax: 0, statementMsMax: statementMs, copyRowsMin: 1, isPipelined };
   return new HostPool({ ...(config as HostConfig), connectionTimeoutMillis: connectMs }, limits);
 }
 
@@ -40,6 +40,24 @@ test.each([
   ["rejected", "DO $$ BEGIN RAISE SQLSTATE '53100'; END $$"],
 ])("%s: %s", async (failure, sql) => {
   expect(await failureOf(sql)).toBe(failure);
+});
+
+test("a transaction whose last statement fails changes nothing, and its connection goes on", async () => {
+  const pool = connect(database.port, { isPipelined: true });
+  const name = `last_${crypto.randomUUID().slice(0, 8)}`;
+  await pool.query(`CREATE TABLE ${name} (n int PRIMARY KEY)`);
+  const insert = (n: number) => ({ text: `INSERT INTO ${name} VALUES ($1)`, values: [n] });
+  const run = (...last: number[]) =>
+    pool.transactionEndingWith(async (connection) => {
+      await connection.together([insert(1)]);
+      return { result: "done", last: last.map(insert) };
+    });
+  expect(await run(2, 1).catch(classifyError)).toBe("rejected");
+  expect((await pool.query(`TABLE ${name}`)).rows).toEqual([]);
+  expect(await run(2)).toBe("done");
+  expect((await pool.query(`TABLE ${name}`)).rows).toHaveLength(2);
+  await pool.query(`DROP TABLE ${name}`);
+  await pool.close();
 });
 
 test("a statement that a hanging host does not answer is connectionLost", async () => {
