@@ -6,6 +6,7 @@ import { capitalized } from "../../core/contract/words.ts";
 import { OperatorError } from "../../core/operator-error.ts";
 import type { Outcome } from "../../core/store/plant-store.ts";
 import { openContent } from "../../operations/content.ts";
+import type { CsvHeader } from "../../operations/csv.ts";
 import { EncodingGuess } from "../../operations/encoding.ts";
 import { readRecords } from "../../operations/file-format.ts";
 import { type FormatName, formatNames } from "../../operations/format-names.ts";
@@ -22,6 +23,13 @@ import { listedLength, toTexts } from "./shown-plant.ts";
 /** Whether stored plants that differ are rejected, replaced, or counted without any write. */
 const updates = ["off", "dry-run", "replace"] as const;
 
+interface ImportSettings {
+  readonly update: (typeof updates)[number];
+  readonly format: FormatName;
+  /** The name of the file, from which the ids of records without one are made, as the command does. */
+  readonly name: string;
+}
+
 /** Plants in one batch of an import: clients wait for at most one of them. */
 const batchPlantsMax = 512;
 
@@ -37,6 +45,7 @@ export class Imports {
     const settings = {
       format: parseChoice(parameters, "format", formatNames),
       update: parseChoice(parameters, "update", updates),
+      name: parameters.get("name") ?? "",
     };
     if (this.#running !== undefined)
       throw new AdminError(409, "Another import is running; wait until it has ended.");
@@ -61,12 +70,13 @@ export class Imports {
 
 async function importFile(
   context: ConsoleContext,
-  { update, format }: { readonly update: (typeof updates)[number]; readonly format: FormatName },
+  settings: ImportSettings,
   file: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   client: string,
 ) {
   const { bodyBytesMax, collection, emit, reader } = context;
+  const { update, format, name } = settings;
   const changes = new PlantChanges(context);
   const counts = newCounts();
   let rejections = new RejectionReport(collection, format);
@@ -90,15 +100,13 @@ async function importFile(
   try {
     const content = await openContent(pieces, { name: "the file", named: format });
     rejections = new RejectionReport(collection, content.format);
-    const records = readRecords(collection, content.format, content.chunks, {
-      recordBytesMax: bodyBytesMax,
-      encoding,
-      onHeader(header) {
-        rejections.onHeader(header);
-        replacement?.onHeader(header);
-        ignored = header.ignored;
-      },
-    });
+    const onHeader = (header: CsvHeader) => {
+      rejections.onHeader(header);
+      replacement?.onHeader(header);
+      ignored = header.ignored;
+    };
+    const reading = { recordBytesMax: bodyBytesMax, encoding, onHeader };
+    const records = readRecords(collection, content.format, content.chunks, reading, name);
     if (update !== "off") replacement = new Replacement(collection, await reader(), run);
     const store = update === "dry-run" ? dryStore(collection, await reader()) : smallBatches(context);
     await importPlants(records, store, { counts, replacement, onRejected, signal });

@@ -20,9 +20,10 @@ const listFormat = new Intl.ListFormat("en-GB");
 function columns() {
   const named = (isRequired: boolean) =>
     collection.fields.filter((field) => field.isRequired === isRequired).map(({ name }) => name);
-  const optional = named(false);
+  const { name, isMade } = collection.id;
+  const optional = [...(isMade ? [name] : []), ...named(false)];
   const others = optional.length === 0 ? "" : `, and optionally ${optional.join(", ")}`;
-  return listFormat.format([collection.id.name, ...named(true)]) + others;
+  return listFormat.format([...(isMade ? [] : [name]), ...named(true)]) + others;
 }
 
 export function ImportDialog({ onImported, onClose }: { onImported: () => void; onClose: () => void }) {
@@ -47,7 +48,7 @@ export function ImportDialog({ onImported, onClose }: { onImported: () => void; 
       abort.current = new AbortController();
       setReport(null);
       setSent(0);
-      const settings = { format: formatOf(file), update };
+      const settings = { format: formatOf(file), update, name: file.name };
       setReport(await postFile<ImportReport>("import", settings, file, setSent, abort.current.signal));
       if (update !== "dry-run") onImported();
     });

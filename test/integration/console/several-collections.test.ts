@@ -60,10 +60,22 @@ for (const engine of engines)
         body: new Blob([csv]),
       });
       expect(imported.json).toMatchObject({ created: 1, unchanged: 1, message: null });
+      // A file without ids makes them from its name, as the command does.
+      const importEvents = async (name: string) =>
+        (
+          await send(`${url}/import?format=csv&update=off&collection=special-events&name=${name}`, {
+            method: "POST",
+            headers,
+            body: new Blob(["eventName,location\nGlass blowing,Yard\nGlass blowing,Yard\n"]),
+          })
+        ).json;
+      expect(await importEvents("may.csv")).toMatchObject({ created: 2, unchanged: 0, message: null });
+      expect(await importEvents("may.csv")).toMatchObject({ created: 0, unchanged: 2, message: null });
+      expect(await importEvents("june.csv")).toMatchObject({ created: 2, unchanged: 0, message: null });
       const exported = await fetch(`${url}/export?format=ndjson&collection=special-events`);
       expect(exported.headers.get("content-disposition")).toContain("special-events.ndjson");
       expect((await exported.text()).match(/Pirate workshop/g)).toHaveLength(2);
-      for (const [name, plants] of Object.entries({ parcels: 2, couriers: 1, "special-events": 2 }))
+      for (const [name, plants] of Object.entries({ parcels: 2, couriers: 1, "special-events": 6 }))
         await eventually(
           `the count of ${name}`,
           async () => (await client.read(`count?collection=${name}`)).json as { plants: number | null },
