@@ -34,6 +34,9 @@ interface Tier {
 /** The suites that hold on every engine, and that another engine can fail. */
 const enginesFolders = [
   "./test/integration/console/calls.test.ts",
+  "./test/integration/cli/collections.test.ts",
+  "./test/integration/console/several-collections.test.ts",
+  "./test/integration/contracts/estate.test.ts",
   "./test/integration/contracts/parcels.test.ts",
   "./test/integration/core/http/conformance.test.ts",
   "./test/integration/core/http/properties.test.ts",
