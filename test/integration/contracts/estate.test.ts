@@ -10,10 +10,12 @@ import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
+import { runCommand } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
 import { openedStore } from "../../support/stored-plants.ts";
 
-const source = { text: await Bun.file(contractFile("estate.yaml")).text() };
+const file = contractFile("estate.yaml");
+const source = { text: await Bun.file(file).text() };
 const { collections } = await readContract(source);
 const uuid = "0190b3a4-2a1b-7c3d-8e4f-5a6b7c8d9e0f";
 
@@ -76,6 +78,15 @@ for (const engine of engines)
       expect((await request("GET", "/nothing")).json).toEqual({
         message: expect.stringContaining("and 2 other paths are described"),
       });
+    });
+
+    test("it keeps the rules of the kit in all collections", async () => {
+      await using estate = await start();
+      const { url, token } = await estate.server.target();
+      const options = ["--contract", file, "--url", url, "--token", token];
+      const rules = ["--rule", "contract,ids,idempotence"];
+      const { exitCode, stdout } = await runCommand(["conformance", ...options, ...rules]);
+      expect([exitCode, stdout]).toEqual([0, expect.stringContaining(" rules hold, 0 do not, ")]);
     });
 
     test("the history names the collection of each edit, and an undo changes no other one", async () => {
