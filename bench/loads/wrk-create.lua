@@ -1,6 +1,5 @@
 -- Creates plants: every request carries an id that was never sent before. Arguments: the token, the first id, and
 -- "random" for ids all over the table, of 19 digits and seeded by the first id, instead of consecutive ones.
--- Prints one line of JSON when the run is over.
 
 -- All ids of a run have as many digits as this, so that only the digits of a finished request need replacing:
 -- wrk has one thread here, and what it spends on a request is taken from what it can ask for.
@@ -44,12 +43,5 @@ function request()
   return start .. id .. middle .. id .. rest
 end
 
--- errors.status counts responses from 400 on. Others that are not 200 would show when the rows are counted; looking
--- at each answer here would cost more than the server spends on it.
-function done(summary, latency)
-  local errors = summary.errors
-  io.write(string.format(
-    '{"requests":%d,"durationUs":%d,"p50Us":%d,"p99Us":%d,"refused":%d,"broken":%d}\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
-    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
-end
+-- Prints the result.
+dofile(debug.getinfo(1, "S").source:match("@(.*/)") .. "wrk-result.lua")

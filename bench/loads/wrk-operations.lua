@@ -1,6 +1,6 @@
 -- Sends one kind of request, again and again. Arguments: the token, the method, the query of a list, a file with an id
 -- on each line, or "" for the collection itself, the body, in which "#" becomes the number of the request, the first
--- number, and "each" to take each id once, and then to end. Prints one line of JSON when the run is over.
+-- number, and "each" to take each id once, and then to end.
 
 local headers, method, path, body, number
 local ids = {}
@@ -38,10 +38,5 @@ function request()
   return wrk.format(method, target, headers, sent)
 end
 
-function done(summary, latency)
-  local errors = summary.errors
-  io.write(string.format(
-    '{"requests":%d,"durationUs":%d,"p50Us":%d,"p99Us":%d,"refused":%d,"broken":%d}\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
-    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
-end
+-- Prints the result.
+dofile(debug.getinfo(1, "S").source:match("@(.*/)") .. "wrk-result.lua")
