@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Glob } from "bun";
+import { drawRooms } from "../../../scripts/rooms.ts";
 import { serverSettingNames, settings } from "../../../src/cli/config/settings.ts";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { rowsOf } from "../../support/markdown.ts";
@@ -96,4 +97,8 @@ test("ARCHITECTURE.md justifies every runtime dependency, and no other", async (
   const justified = rowsOf(text, /^\| `/).flatMap(([names]) => names?.replaceAll("`", "").split(", ") ?? []);
   const { dependencies } = JSON.parse(await read("package.json"));
   expect(justified.toSorted()).toEqual(Object.keys(dependencies).toSorted());
+});
+
+test("docs/images/rooms.svg is what `npm run update:rooms` makes of the imports of src/", async () => {
+  expect(await read("docs/images/rooms.svg")).toBe(await drawRooms());
 });

@@ -1,47 +1,13 @@
 // Rules of the source tree that a linter does not check: layers, reserved imports, and headers.
 
 import { expect, test } from "bun:test";
-import { dirname, join, normalize } from "node:path";
-import { Glob } from "bun";
+import { join } from "node:path";
+import { findImports, findLayer, readFiles, readSources } from "../../../scripts/layers.ts";
 import { rowsOf } from "../../support/markdown.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 
-/** Copies of packages: scripts/vendored.ts. */
-const vendored = ["src/console/page/library.js", "src/core/observability/opentelemetry.js"];
-const sources = (await readFiles("src/**/*.{js,ts}", "packages/*/src/**/*.{js,ts}")).filter(
-  ({ path }) => !isWithin(path, vendored),
-);
-
-/** The layers from the lowest up: a file imports from its own layer and from those below. */
-const layers: readonly (readonly string[])[] = [
-  ["packages/client/src"],
-  ["packages/sandbox/src"],
-  ["src/core/operator-error.ts"],
-  ["src/core/contract"],
-  ["src/contract-file"],
-  // Above the contract and below the server, of which it imports nothing.
-  ["src/conformance"],
-  [
-    "src/core/long-body.ts",
-    "src/core/loopback.ts",
-    "src/core/time-limit.ts",
-    "src/core/coalesced-work.ts",
-    "src/core/observability/terminal.ts",
-  ],
-  ["src/core/observability"],
-  ["src/core/store"],
-  ["src/core/auth"],
-  ["src/core/http", "src/core/admin"],
-  ["src/core/server.ts"],
-  ["src/admin-pages"],
-  ["src/docs-page"],
-  ["src/operations"],
-  ["src/collection-operations"],
-  ["src/console"],
-  ["src/sandbox"],
-  ["src/cli", "src/index.ts"],
-];
+const sources = await readSources();
 
 /** Imports and calls that are allowed in some files only, or in none, and what to use instead. */
 const reserved: readonly [pattern: RegExp, only: string | readonly string[], instead: string][] = [
@@ -81,42 +47,17 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
 const integration =
   /\bBun\.(?:serve|listen|connect|spawn|spawnSync|sleep)\(|\bfetch\(|"node:(?:net|http|child_process)"/;
 
-async function readFiles(...patterns: readonly string[]): Promise<{ path: string; text: string }[]> {
-  const paths = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: root })]);
-  return Promise.all(
-    paths
-      .filter((path) => !path.includes("node_modules/"))
-      .toSorted()
-      .map(async (path) => ({ path, text: await Bun.file(`${root}/${path}`).text() })),
-  );
-}
-
-/** Whether a path is one of the files or is below one of the folders. */
-function isWithin(path: string, parents: readonly string[]): boolean {
-  return parents.some((parent) => path === parent || path.startsWith(`${parent}/`));
-}
-
-function findLayer(path: string): number {
-  return layers.findIndex((parents) => isWithin(path, parents));
-}
-
-function findImports(path: string, text: string): string[] {
-  return [...text.matchAll(/(?:from |import\()"(\.{1,2}\/[^"]+)"/g)]
-    .map(([, specifier = ""]) => normalize(join(dirname(path), specifier)))
-    .filter((imported) => /^(?:src|packages)\//.test(imported));
-}
-
 test("imports point one way, from higher layers to lower ones", () => {
-  const upward = sources.flatMap(({ path, text }) =>
-    findImports(path, text)
-      .filter((imported) => findLayer(imported) > findLayer(path) || findLayer(imported) === -1)
-      .map((imported) => `${path} -> ${imported}`),
+  const upward = sources.flatMap((source) =>
+    findImports(source)
+      .filter((imported) => findLayer(imported) > findLayer(source.path) || findLayer(imported) === -1)
+      .map((imported) => `${source.path} -> ${imported}`),
   );
   expect(upward).toEqual([]);
 });
 
 test("there are no cycles between files, also not of types", () => {
-  const imports = new Map(sources.map(({ path, text }) => [path, findImports(path, text)]));
+  const imports = new Map(sources.map((source) => [source.path, findImports(source)]));
   // Files that import nothing that is left are taken away, until none is: what remains imports in
   // circles.
   for (let before = -1; before !== imports.size; ) {
@@ -129,14 +70,14 @@ test("there are no cycles between files, also not of types", () => {
 
 test("no engine imports another engine, nor what they share an engine", () => {
   const engineOf = (path: string) => /^src\/core\/store\/([^/]+)\//.exec(path)?.[1];
-  const across = sources.flatMap(({ path, text }) => {
-    const engine = engineOf(path);
-    return findImports(path, text)
+  const across = sources.flatMap((source) => {
+    const engine = engineOf(source.path);
+    return findImports(source)
       .filter((imported) => {
         const other = engineOf(imported);
         return ![undefined, "shared", engine].includes(other) && engine !== undefined;
       })
-      .map((imported) => `${path} -> ${imported}`);
+      .map((imported) => `${source.path} -> ${imported}`);
   });
   expect(across).toEqual([]);
 });
