@@ -36,7 +36,7 @@ const y = (row: number) => 4 * margin + row * rowHeight;
 const x = (column: number) => margin + column * columnWidth + boxWidth / 2;
 
 export async function drawRooms(): Promise<string> {
-  const { files, imports } = await readRooms();
+  const imports = await readRooms();
   const rows = inRows(imports);
   const places = [...imports.keys()].map((room): [string, Place] => {
     const row = rows.toReversed().findIndex((rooms) => rooms.includes(room));
@@ -51,8 +51,7 @@ export async function drawRooms(): Promise<string> {
   const boxes = places.map(([room, { row, column }]) => {
     const kind = room.startsWith("src/core/") ? "core" : "extra";
     return `<rect class="${kind}" x="${x(column) - boxWidth / 2}" y="${y(row)}" width="${boxWidth}" height="${boxHeight}" rx="4"/>
-<text x="${x(column)}" y="${y(row) + 17}">${room.slice("src/".length)}</text>
-<text x="${x(column)}" y="${y(row) + 32}">files: ${files.get(room)}</text>`;
+<text x="${x(column)}" y="${y(row) + 25}">${room.slice("src/".length)}</text>`;
   });
   const width = 2 * margin + 4 * columnWidth + boxWidth;
   const height = y(rows.length - 1) + boxHeight + margin;
@@ -83,20 +82,17 @@ function drawLine(from: Place, to: Place, places: readonly (readonly [string, Pl
   return draw(`M${fromX},${y(from.row) + boxHeight}V${bend}${curve}V${y(to.row)}`);
 }
 
-/** The number of files of each folder, from the lowest layer up, and the folders that it imports. */
-async function readRooms() {
+/** The folders that each folder imports, from the lowest layer up. */
+async function readRooms(): Promise<Imports> {
   const names = layers.flat().filter((name) => /^src\/(?:core\/)?[a-z-]+$/.test(name));
-  const files = new Map(names.map((name) => [name, 0]));
   const imports = new Map(names.map((name) => [name, new Set<string>()]));
   const roomOf = (path: string) => names.find((name) => path.startsWith(`${name}/`));
   for (const source of await readSources()) {
     const room = roomOf(source.path);
-    if (room === undefined) continue;
-    files.set(room, (files.get(room) ?? 0) + 1);
     for (const imported of findImports(source).map(roomOf))
-      if (imported !== undefined && imported !== room) imports.get(room)?.add(imported);
+      if (room !== undefined && imported !== undefined && imported !== room) imports.get(room)?.add(imported);
   }
-  return { files, imports };
+  return imports;
 }
 
 /** Joins neighbouring layers that do not import each other. */
