@@ -22,20 +22,22 @@ interface WaitingCall<Call, Result> {
   readonly response: PromiseWithResolvers<Result>;
 }
 
+/** Runs a group, and resolves with the result of each of its calls, or a promise of it. */
+type RunGroup<Call, Result> = (calls: readonly Call[]) => Promise<readonly (Result | Promise<Result>)[]>;
+
 export class Groups<Call, Result> {
   readonly #limits: GroupLimits;
-  readonly #run: (calls: readonly Call[]) => Promise<readonly Result[]>;
+  readonly #run: RunGroup<Call, Result>;
   /** The calls of each caller that has some; the next turn is that of the first caller. */
   readonly #waiting = new Map<string, WaitingCall<Call, Result>[]>();
   #underWay = 0;
 
-  /** @param run runs a group, and resolves with the result of each of its calls. */
-  constructor(limits: GroupLimits, run: (calls: readonly Call[]) => Promise<readonly Result[]>) {
+  constructor(limits: GroupLimits, run: RunGroup<Call, Result>) {
     this.#limits = limits;
     this.#run = run;
   }
 
-  /** Rejects with TurnTimeout, or as the group of the call does. */
+  /** Rejects with TurnTimeout, or as the group or the result of the call does. */
   add(caller: string, call: Call): Promise<Result> {
     const response = Promise.withResolvers<Result>();
     const waiting = { call, deadline: performance.now() + this.#limits.waitMsMax, response };

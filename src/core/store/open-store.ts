@@ -41,9 +41,9 @@ function sqlite(path: string): StoreAddress {
       const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
       return SqliteWorkerStore.open(path, mode, events, options);
     },
-    open: async (mode, onUnavailable, { contract, dropFields, onMigrated } = {}) => {
+    open: async (mode, onUnavailable, options) => {
       const { SqliteStore } = await import("./sqlite/store.ts");
-      return SqliteStore.open(path, mode, onUnavailable, { wanted: contract, dropFields, onMigrated });
+      return SqliteStore.open(path, mode, onUnavailable, options);
     },
   };
 }

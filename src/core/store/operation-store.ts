@@ -3,7 +3,7 @@
 import type { Collection } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { Groups, Turns } from "./groups.ts";
-import type { PlantStore } from "./plant-store.ts";
+import { PlantLocked, type PlantStore } from "./plant-store.ts";
 import type { ReadConnection } from "./read-connection.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import { type PlantRow, rowReader } from "./shared/plant-rows.ts";
@@ -55,7 +55,7 @@ export async function openOperationStore(
       new Groups({ callsMax, waitMsMax }, rowReader(single, each)),
     ]),
   );
-  const edits = new Groups({ callsMax, waitMsMax }, (some: readonly RecordedEdit[]) => store.edit(some));
+  const edits = new Groups({ callsMax, waitMsMax }, (some: readonly RecordedEdit[]) => editEach(store, some));
   /** The changes of each plant that is being changed. */
   const changes = new Map<string, { readonly turns: Turns; count: number }>();
   return (caller) => ({
@@ -77,4 +77,21 @@ export async function openOperationStore(
       });
     },
   });
+}
+
+/**
+ * Makes edits in one transaction. If another program has locked one of the plants, each is tried
+ * again in its own, so that only the edit of that plant fails. They share the few connections of the
+ * engine, which limits how long they take if all plants are locked.
+ */
+async function editEach(
+  store: Pick<PlantStore, "edit">,
+  edits: readonly RecordedEdit[],
+): Promise<(EditOutcome | Promise<EditOutcome>)[]> {
+  try {
+    return await store.edit(edits);
+  } catch (error) {
+    if (!(error instanceof PlantLocked) || edits.length === 1) throw error;
+    return edits.map(async (edit) => (await store.edit([edit]))[0] as EditOutcome);
+  }
 }

@@ -1,16 +1,11 @@
 // The interface of a storage engine. Each engine is a folder next to this file.
 
-import {
-  type Collection,
-  type Contract,
-  type ContractSource,
-  type Plant,
-  valuesEqual,
-} from "../contract/contract.ts";
+import { type Collection, type Contract, type Plant, valuesEqual } from "../contract/contract.ts";
+import { OperatorError } from "../operator-error.ts";
 import type { ReadConnection } from "./read-connection.ts";
+import type { ContractChoice } from "./shared/migration.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import type { TokenStore } from "./shared/sql-tokens.ts";
-import type { MigrationOptions } from "./shared/store-contract.ts";
 
 /**
  * The result of one plant of a batch:
@@ -82,7 +77,8 @@ export interface PlantStore extends AsyncDisposable {
   /**
    * Edits at most editsMax plants, between two batches, and records each edit that it makes: all in
    * one transaction. The outcomes are in the order of the edits. Rejects with an OperatorError if
-   * the store cannot be changed now; if the connection is lost, the edits may have been made.
+   * the store cannot be changed now, which is PlantLocked if another transaction holds one of the
+   * plants; if the connection is lost, the edits may have been made.
    */
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]>;
 
@@ -104,6 +100,9 @@ export interface PlantStore extends AsyncDisposable {
   openSql(): Promise<ReadConnection>;
 }
 
+/** No plant was edited, as another program's transaction holds one of them. */
+export class PlantLocked extends OperatorError {}
+
 /** Called with the reason whenever the engine could not commit. */
 export type OnUnavailable = (reason: string) => void;
 
@@ -118,16 +117,7 @@ export interface StoreWait {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface OpenOptions extends StoreWait, MigrationOptions {
-  /** The contract that the store must have, or take over; by default it keeps its own. */
-  readonly contract?: ContractSource | undefined;
-  /**
-   * Called before the store is created or migrated, with the contract that is wanted, if any, and
-   * again if another process comes first. If it rejects, the store stays as it is. Only servers
-   * call it.
-   */
-  readonly beforeMigration?: ((wanted: Contract | undefined) => Promise<void>) | undefined;
-}
+export interface OpenOptions extends StoreWait, Omit<ContractChoice, "known"> {}
 
 /** Reports of an engine to its server, apart from outcomes. */
 export interface StoreEvents {

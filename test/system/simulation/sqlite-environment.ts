@@ -3,15 +3,16 @@
 
 import { plantJson } from "../../../src/core/contract/plant.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
+import { SqlTokens } from "../../../src/core/store/shared/sql-tokens.ts";
 import { isFailedFsync } from "../../../src/core/store/sqlite/disk-failure.ts";
 import { Database } from "../../../src/core/store/sqlite/driver.ts";
 import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
 import { BatchMemory, BatchSender } from "../../../src/core/store/sqlite/shared-batch.ts";
-import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
 import { Transactions } from "../../../src/core/store/sqlite/transactions.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { sqliteError } from "../../support/sqlite-error.ts";
+import { tokenDatabase } from "../../support/sqlite-tokens.ts";
 import type { ProcessStore, SimulationParts } from "./environment.ts";
 
 /** The process ends during a call. No code may catch it and continue. */
@@ -73,7 +74,7 @@ export class SqliteEnvironment {
     };
     return {
       batchesInFlightMax: 1,
-      tokens: new SqliteTokens(new Transactions(this.#disk)),
+      tokens: new SqlTokens(tokenDatabase(this.#disk)),
       create: async (batch, createdAt = Date.now()) => {
         memory.writeBatch(batch, createdAt);
         // To the worker, through the disk, and back; one call after the other.

@@ -43,12 +43,18 @@ const connectionLostStates = /^(?:08...|57P0[1235]|25P0[34]|25006)$/;
 // Serialization failure and deadlock, too many connections, lock and statement timeouts.
 const retryableStates = /^(?:40001|40P01|53300|55P03|57014)$/;
 const undefinedTable = "42P01";
+const lockNotAvailable = "55P03";
 
 /** The pool's error if all of its connections stay busy; the host itself may be fine. */
 const allBusyMessage = "timeout exceeded when trying to connect";
 
 export function isUndefinedTable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === undefinedTable;
+}
+
+/** Whether a statement has waited for a lock for as long as it may. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === lockNotAvailable;
 }
 
 /** Classifies what was thrown, as an `internalError` unless it is of the database or its client. */

@@ -3,35 +3,23 @@
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenOptions } from "../plant-store.ts";
-import { parseSchemas, schemasJson } from "../shared/kept-schemas.ts";
 import {
   assertKnownVersion,
-  collectionStatements,
   type FoundStore,
-  fieldChecks,
-  isUpToDate,
-  migrationStatements,
-  newestVersion,
+  foundStore,
   noStore,
-  notUpToDate,
-  type StoredTables,
-  toStoredTables,
-} from "../shared/schema.ts";
-import {
-  type ContractChange,
-  chooseContract,
-  countSql,
-  isSameSource,
-  type MigrationOptions,
-  type MigrationReport,
-  reportChange,
-  type StoredSource,
-  sourceOf,
-} from "../shared/store-contract.ts";
+  openContract,
+  type StoredContract,
+  upgradeWork,
+} from "../shared/migration.ts";
+import { newestVersion } from "../shared/schema.ts";
+import type { ContractChange, MigrationOptions, MigrationReport } from "../shared/store-contract.ts";
+import type { SqlStatement } from "../sql-connection.ts";
 import { DatabaseError } from "./driver.ts";
-import { isUndefinedTable } from "./errors.ts";
+import { isLockTimeout, isUndefinedTable } from "./errors.ts";
 import type { Queries } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";
+import { runWork } from "./sql-work.ts";
 
 /** The time limit of one statement of a migration, which may read or rewrite a large table. */
 const statementMsMax = 6 * 3_600_000;
@@ -46,33 +34,21 @@ const lockMsMax = 500;
 const lockPauseMs = 2_000;
 
 const insufficientPrivilege = "42501";
-const lockNotAvailable = "55P03";
 
 /** The advisory lock of a change of the schema: "plant", which no one else chooses by chance. */
 const schemaLock = 0x70_6c_61_6e_74n;
 
-/**
- * Chooses the contract of the store, and, if it may, brings the schema to this version and to that
- * contract, once if several servers start. Otherwise it only reads. Rejects with an OperatorError.
- */
-export async function openSchema(
-  primary: Primary,
-  mayMigrate: boolean,
-  { contract: wanted, beforeMigration, ...options }: OpenOptions,
-): Promise<Contract> {
-  for (;;) {
+/** Opens the schema of the store: see openContract. Without the right to migrate it only reads. */
+export function openSchema(primary: Primary, mayMigrate: boolean, options: OpenOptions): Promise<Contract> {
+  const find = async () => {
     const found = await primary.withRetry(findStore);
-    if (!mayMigrate) assertVersion(found);
-    const { contract, change } = await chooseContract(found.source, found.schemas, wanted);
-    // Looks again: another server may have changed the contract meanwhile.
-    if (isUpToDate(await primary.withRetry(findStore), contract)) return contract;
-    if (!mayMigrate) throw notUpToDate("the database", wanted);
-    await beforeMigration?.(wanted && contract);
-    const report = await migrate(primary, contract, change, options);
-    if (report === undefined) continue;
-    options.onMigrated?.(report);
-    return contract;
-  }
+    if (!mayMigrate && found.version === 0)
+      throw new OperatorError('there is no plant store in this database; run "plantstore migrate" first');
+    return found;
+  };
+  const migrateTo = (contract: Contract, change: ContractChange) =>
+    migrate(primary, contract, change, options);
+  return openContract({ name: "the database", mayMigrate, find, migrate: migrateTo }, options);
 }
 
 async function migrate(
@@ -90,7 +66,7 @@ async function migrate(
         try {
           return { report: await pool.transaction(run, options) };
         } catch (error) {
-          if (!(error instanceof DatabaseError) || error.code !== lockNotAvailable) throw error;
+          if (!isLockTimeout(error)) throw error;
           if (!isReported) primary.report(`a lock that ${await findLockHolders(pool)} holds`);
           isReported = true;
           return undefined;
@@ -119,39 +95,27 @@ async function findLockHolders(pool: Queries): Promise<string> {
   return rows[0]?.holders ?? "another transaction";
 }
 
-interface SchemaRow extends Omit<StoredSource, "text"> {
+/** A store before it is opened. Rejects with an OperatorError if a newer program has written it. */
+async function findStore(connection: Queries): Promise<FoundStore> {
+  const row = await readSchemaRow(connection);
+  if (row === undefined || row.version === 0) return noStore;
+  assertKnownVersion(row.version, "the database");
+  return runWork(connection, foundStore("postgres", row.version, { ...row, text: row.contract }));
+}
+
+interface SchemaRow extends Omit<StoredContract, "text"> {
   readonly version: number;
-  /** The description that the store was opened with last. */
   readonly contract: string;
 }
 
-/** A store before it is opened. Rejects with an OperatorError if a newer program has written it. */
-async function findStore(pool: Queries): Promise<FoundStore> {
-  const row = await readSchemaRow(pool);
-  if (row === undefined || row.version === 0) return noStore;
-  const { version, contract, json, schemas } = row;
-  assertKnownVersion(version, "the database");
-  const source = sourceOf({ text: contract, json });
-  return { version, source, schemas, tables: await storedTables(pool) };
-}
-
-async function readSchemaRow(pool: Queries): Promise<SchemaRow | undefined> {
+async function readSchemaRow(connection: Queries): Promise<SchemaRow | undefined> {
   try {
     // All columns, as a newer program may have others.
-    return (await pool.query<SchemaRow>("SELECT * FROM plantstore_schema")).rows[0];
+    return (await connection.query<SchemaRow>("SELECT * FROM plantstore_schema")).rows[0];
   } catch (error) {
     if (isUndefinedTable(error)) return undefined;
     throw error;
   }
-}
-
-async function storedTables(connection: Queries): Promise<StoredTables> {
-  const { rows } = await connection.query<{ table: string; column: string; type: string }>(
-    `SELECT name AS "table", attname AS "column", format_type(atttypid, NULL) AS type
-     FROM collections JOIN pg_attribute ON attrelid = to_regclass(quote_ident(name))
-     WHERE attnum > 0 AND NOT attisdropped`,
-  );
-  return toStoredTables(rows);
 }
 
 /** Runs the migrations that are missing; undefined if the store has another contract now. */
@@ -168,37 +132,18 @@ async function upgrade(
        (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text NOT NULL, json text,
         schemas text NOT NULL, CHECK (only_row))`,
   );
-  const { version, source, schemas } = await findStore(connection);
-  if (source !== undefined && !isSameSource(change.from, source)) return undefined;
-  for (const statement of migrationStatements(version, "postgres")) await connection.query(statement);
-  const tables = await storedTables(connection);
-  const counts: number[] = [];
-  for (const part of change.dropped) {
-    const { rows } = await connection.query<{ plants: string }>(countSql(part));
-    counts.push(Number(rows[0]?.plants));
-  }
-  const report = reportChange(change, counts, dropFields);
-  for (const { sql, error } of fieldChecks(change.added, "postgres", tables))
-    if ((await connection.query(sql)).rows.length > 0) throw error;
-  for (const statement of collectionStatements(contract.collections, "postgres", tables))
-    await connection.query(statement);
-  const { text, json = null } = contract.source;
-  await connection.query(
-    `INSERT INTO plantstore_schema (only_row, version, contract, json, schemas) VALUES (true, $1, $2, $3, $4)
-     ON CONFLICT (only_row)
-     DO UPDATE SET version = excluded.version, contract = excluded.contract, json = excluded.json,
-       schemas = excluded.schemas`,
-    [newestVersion, text, json, schemasJson(parseSchemas(schemas), contract.collections)],
-  );
-  return report;
+  const found = await findStore(connection);
+  return runWork(connection, upgradeWork("postgres", found, contract, change, dropFields, keepStatements));
 }
 
-/** Throws an OperatorError unless the schema has this version. */
-function assertVersion({ version }: FoundStore): void {
-  if (version === 0)
-    throw new OperatorError('there is no plant store in this database; run "plantstore migrate" first');
-  if (version < newestVersion)
-    throw new OperatorError(
-      `the database has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
-    );
+function keepStatements({ text, json, schemas }: StoredContract): SqlStatement[] {
+  return [
+    {
+      sql: `INSERT INTO plantstore_schema (only_row, version, contract, json, schemas) VALUES (true, $1, $2, $3, $4)
+            ON CONFLICT (only_row)
+            DO UPDATE SET version = excluded.version, contract = excluded.contract, json = excluded.json,
+              schemas = excluded.schemas`,
+      parameters: [newestVersion, text, json, schemas],
+    },
+  ];
 }

@@ -3,22 +3,30 @@
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
-import type { NewEntry, OnUnavailable, OpenMode, OpenOptions, Outcome } from "../plant-store.ts";
+import {
+  type NewEntry,
+  type OnUnavailable,
+  type OpenMode,
+  type OpenOptions,
+  type Outcome,
+  PlantLocked,
+} from "../plant-store.ts";
 import { type EditOutcome, type RecordedEdit, recordedEdits } from "../shared/plant-edit.ts";
+import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
+import type { SqlWork } from "../shared/sql-work.ts";
 import { bytesOnNodes, openNodeQueues } from "./citus/citus.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
-import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
-import type { Queries } from "./host-pool.ts";
+import { classifyError, errorReason, isLockTimeout, rejectForOperator } from "./errors.ts";
+import type { HostPool, Queries } from "./host-pool.ts";
 import { openSchema } from "./migrations.ts";
 import { createPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
 import { runWork, toStatement } from "./sql-work.ts";
-import { PostgresTokens } from "./tokens.ts";
 
 export class PostgresStore implements ServerStore {
   readonly engine = "postgres";
-  readonly tokens: PostgresTokens;
+  readonly tokens: TokenStore;
   readonly contract: Contract;
   readonly batchesInFlightMax: number;
   readonly #onUnavailable: OnUnavailable;
@@ -33,7 +41,15 @@ export class PostgresStore implements ServerStore {
     this.#url = url;
     this.#primary = primary;
     this.#edits = new Primary({ ...url, connectionsMax: 1, isPipelined: true });
-    this.tokens = new PostgresTokens(primary);
+    const inTransaction =
+      <Result>(work: () => SqlWork<Result>) =>
+      (pool: HostPool) =>
+        pool.transaction((connection) => runWork(connection, work()));
+    this.tokens = new SqlTokens({
+      read: (work) => primary.withRetry((pool) => runWork(pool, work())).catch(rejectForOperator),
+      change: (work) => primary.withRetry(inTransaction(work)).catch(rejectForOperator),
+      record: (work) => primary.once(inTransaction(work)).catch(rejectForOperator),
+    });
   }
 
   /**
@@ -82,7 +98,13 @@ export class PostgresStore implements ServerStore {
     // Not repeated after a lost connection, as the edits may have been made.
     return this.#edits
       .once((pool) => pool.transactionEndingWith(edit, { isByKey: true }))
-      .catch(rejectForOperator);
+      .catch((error) => {
+        if (isLockTimeout(error))
+          throw new PlantLocked(
+            "another transaction holds a lock on what is to be changed; end it, or try again",
+          );
+        return rejectForOperator(error);
+      });
   }
 
   assertWritable(): Promise<void> {

@@ -1,20 +1,36 @@
 // The tables of a store: those of its collections, with the columns that the contract gives them, and
 // those that all collections share.
 
-import type { Collection, Contract, ContractSource, Field } from "../../contract/contract.ts";
+import type { Collection, Field } from "../../contract/contract.ts";
 import type { ColumnValue } from "../../contract/values/stored-types.ts";
 import { OperatorError } from "../../operator-error.ts";
-import { type AddedField, isSameSource } from "./store-contract.ts";
+import { query, type SqlWork } from "./sql-work.ts";
+import type { AddedField } from "./store-contract.ts";
 
-type Engine = "sqlite" | "postgres";
+export type Engine = "sqlite" | "postgres";
 
 /**
- * SQL that differs between the engines: the type int8, the options of a table, and the function that
- * finds a text in another.
+ * SQL that differs between the engines: the type int8, the options of a table, the function that
+ * finds a text in another, and the query of the columns that the tables of the collections have.
  */
 const dialects = {
-  sqlite: { int8: "integer", strict: "STRICT", withoutRowid: "STRICT, WITHOUT ROWID", find: "instr" },
-  postgres: { int8: "bigint", strict: "", withoutRowid: "", find: "strpos" },
+  sqlite: {
+    int8: "integer",
+    strict: "STRICT",
+    withoutRowid: "STRICT, WITHOUT ROWID",
+    find: "instr",
+    columns: `SELECT collections.name AS "table", info.name AS "column", info.type
+              FROM collections JOIN pragma_table_info(collections.name) AS info`,
+  },
+  postgres: {
+    int8: "bigint",
+    strict: "",
+    withoutRowid: "",
+    find: "strpos",
+    columns: `SELECT name AS "table", attname AS "column", format_type(atttypid, NULL) AS type
+              FROM collections JOIN pg_attribute ON attrelid = to_regclass(quote_ident(name))
+              WHERE attnum > 0 AND NOT attisdropped`,
+  },
 } as const;
 
 /**
@@ -66,68 +82,15 @@ const migrations: readonly ((engine: Engine) => readonly string[])[] = [
 /** The schema version that this program works with. */
 export const newestVersion = migrations.length;
 
-/** A store before it is opened. */
-export interface FoundStore {
-  /** 0 if there is none yet; then it has neither source nor tables. */
-  readonly version: number;
-  readonly source: ContractSource | undefined;
-  /** Those that it keeps, as JSON; null if there is none yet. */
-  readonly schemas: string | null;
-  readonly tables: StoredTables;
-}
-
 /** The types of the columns of each collection's table, by their names. */
 export type StoredTables = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** A column of a collection's table. */
-interface StoredColumn {
-  readonly table: string;
-  readonly column: string;
-  readonly type: string;
-}
-
-export function toStoredTables(columns: readonly StoredColumn[]): StoredTables {
+/** Reads the columns of the tables of all collections. */
+export function* storedTables(engine: Engine): SqlWork<StoredTables> {
+  const columns = yield* query<{ table: string; column: string; type: string }>(dialects[engine].columns);
   const tables = Map.groupBy(columns, ({ table }) => table);
   return new Map(
     [...tables].map(([table, own]) => [table, new Map(own.map(({ column, type }) => [column, type]))]),
-  );
-}
-
-export const noStore: FoundStore = { version: 0, source: undefined, schemas: null, tables: new Map() };
-
-/** Throws an OperatorError if a newer program has written a store. */
-export function assertKnownVersion(version: number, store: string): void {
-  if (version > newestVersion)
-    throw new OperatorError(
-      `${store} has schema version ${version}, but this program knows versions up to ${newestVersion}; run a newer plantstore`,
-    );
-}
-
-/** Whether a store has the newest version, this contract, and a column for each of its fields. */
-export function isUpToDate({ version, source, tables }: FoundStore, contract: Contract): boolean {
-  return (
-    version === newestVersion &&
-    isSameSource(source, contract.source) &&
-    contract.collections.every(({ table, fields, keepsChangeTime }) => {
-      const columns = tables.get(table);
-      return (
-        columns !== undefined &&
-        fields.every(({ columnName }) => columns.has(columnName)) &&
-        (!keepsChangeTime || columns.has(changeTimeColumn))
-      );
-    })
-  );
-}
-
-/** A store is to be created or migrated first. */
-export class NotUpToDate extends OperatorError {}
-
-/** The error of a store that is not up to date, and may not be migrated. */
-export function notUpToDate(store: string, wanted?: ContractSource): NotUpToDate {
-  return new NotUpToDate(
-    wanted === undefined
-      ? `${store} is not up to date; run "plantstore migrate" first`
-      : `${store} has another contract; run "plantstore migrate" with this --contract first`,
   );
 }
 

@@ -156,18 +156,6 @@ export function reportChange(
   );
 }
 
-/** A source as the columns of a store have it. */
-export interface StoredSource {
-  readonly text: string;
-  readonly json: string | null;
-  /** See kept-schemas.ts. */
-  readonly schemas: string | null;
-}
-
-export function sourceOf({ text, json }: Omit<StoredSource, "schemas">): ContractSource {
-  return { text, json: json ?? undefined };
-}
-
 export function isSameSource(one: ContractSource | undefined, other: ContractSource): boolean {
   return one?.text === other.text;
 }

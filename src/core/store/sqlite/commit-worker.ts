@@ -25,13 +25,13 @@ const calls = serveCalls(openStore);
 export async function openStore(
   path: string,
   mode: OpenMode,
-  wanted: ContractSource | undefined,
+  contract: ContractSource | undefined,
   known: SentContract | undefined,
   memory: SharedArrayBuffer,
 ) {
   const checkpointThread = new CheckpointSignals(memory);
   const store = await SqliteStore.open(path, mode, notify, {
-    wanted,
+    contract,
     known: known && receivedContract(known),
     checkpointThread,
   });

@@ -3,11 +3,12 @@
 
 import { accessSync, closeSync, constants, existsSync, openSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Contract, ContractSource } from "../../contract/contract.ts";
+import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
-import { isUpToDate, NotUpToDate, newestVersion, notUpToDate } from "../shared/schema.ts";
-import { chooseContract, type MigrationOptions } from "../shared/store-contract.ts";
+import { type ContractChoice, NotUpToDate, notUpToDate, openContract } from "../shared/migration.ts";
+import { newestVersion } from "../shared/schema.ts";
+import type { ContractChange } from "../shared/store-contract.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";
@@ -18,13 +19,6 @@ import { assertOwnWal } from "./wal-owner.ts";
 
 /** A WAL that grew during a long export is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;
-
-/** The contract to open a store with: its own by default. */
-export interface ContractChoice extends MigrationOptions {
-  readonly wanted?: ContractSource | undefined;
-  /** One that need not be read again. */
-  readonly known?: Contract | undefined;
-}
 
 /** A store file that is open. */
 export interface OpenDatabase {
@@ -40,30 +34,28 @@ export interface OpenDatabase {
 export async function openDatabase(
   path: string,
   mode: OpenMode,
-  { wanted, known, ...options }: ContractChoice = {},
+  options: ContractChoice = {},
 ): Promise<OpenDatabase> {
   assertOwnWal(path);
   // A contract that cannot be read leaves no file behind.
   const isNew = mode === "create" && !existsSync(path);
-  if (isNew && wanted !== undefined && known === undefined) {
+  let { known } = options;
+  if (isNew && options.contract !== undefined && known === undefined) {
     const { readContract } = await import("../../contract/description/read-contract.ts");
-    known = await readContract(wanted);
+    known = await readContract(options.contract);
   }
   const { database, id } = openFile(path, mode);
   try {
-    for (;;) {
-      const { source, schemas } = describingErrors(path, () => findStore(database, path));
-      const { contract, change } = await chooseContract(source, schemas, wanted, known);
-      // Looks again: another process may have changed the contract meanwhile.
-      if (!describingErrors(path, () => isUpToDate(findStore(database, path), contract))) {
-        if (mode !== "create") throw notUpToDate(path, wanted);
-        const report = describingErrors(path, () => migrate(database, path, contract, change, options));
-        if (report === undefined) continue;
-        options.onMigrated?.(report);
-      }
-      assertNotReplaced(path, id);
-      return { database, contract };
-    }
+    const opening = {
+      name: path,
+      mayMigrate: mode === "create",
+      find: () => describingErrors(path, () => findStore(database, path)),
+      migrate: (to: Contract, change: ContractChange) =>
+        describingErrors(path, () => migrate(database, path, to, change, options)),
+    };
+    const contract = await openContract(opening, { ...options, known });
+    assertNotReplaced(path, id);
+    return { database, contract };
   } catch (error) {
     database.close();
     throw error;

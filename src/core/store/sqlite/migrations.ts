@@ -2,29 +2,19 @@
 
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
-import { parseSchemas, schemasJson } from "../shared/kept-schemas.ts";
 import {
   assertKnownVersion,
-  collectionStatements,
   type FoundStore,
-  fieldChecks,
-  migrationStatements,
-  newestVersion,
+  foundStore,
   noStore,
-  type StoredTables,
-  toStoredTables,
-} from "../shared/schema.ts";
-import {
-  type ContractChange,
-  countSql,
-  isSameSource,
-  type MigrationOptions,
-  type MigrationReport,
-  reportChange,
-  type StoredSource,
-  sourceOf,
-} from "../shared/store-contract.ts";
+  type StoredContract,
+  upgradeWork,
+} from "../shared/migration.ts";
+import { newestVersion } from "../shared/schema.ts";
+import type { ContractChange, MigrationOptions, MigrationReport } from "../shared/store-contract.ts";
+import type { SqlStatement } from "../sql-connection.ts";
 import type { Database } from "./driver.ts";
+import { runWork } from "./sql-work.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from other databases. */
 const applicationId = 0x706c6e74;
@@ -54,9 +44,8 @@ export function isPlantStore(database: Database): boolean {
 export function findStore(database: Database, path: string): FoundStore {
   const version = schemaVersion(database, path);
   if (version === 0) return noStore;
-  const row = database.query<StoredSource, []>("SELECT text, json, schemas FROM contract").get();
-  const source = row === null ? undefined : sourceOf(row);
-  return { version, source, schemas: row?.schemas ?? null, tables: storedTables(database) };
+  const row = database.query<StoredContract, []>("SELECT text, json, schemas FROM contract").get();
+  return runWork(database, foundStore("sqlite", version, row as StoredContract));
 }
 
 /**
@@ -74,39 +63,22 @@ export function migrate(
   { dropFields }: Pick<MigrationOptions, "dropFields"> = {},
 ): MigrationReport | undefined {
   const upgrade = database.transaction(() => {
-    const { version, source, schemas } = findStore(database, path);
-    if (source !== undefined && !isSameSource(change.from, source)) return undefined;
-    for (const statement of migrationStatements(version, "sqlite")) database.run(statement);
-    const tables = storedTables(database);
-    const counts = change.dropped.map((part) => Number(database.query(countSql(part)).values()[0]?.[0]));
-    const report = reportChange(change, counts, dropFields);
-    for (const { sql, error } of fieldChecks(change.added, "sqlite", tables))
-      if (database.query(sql).get() !== null) throw error;
-    for (const statement of collectionStatements(contract.collections, "sqlite", tables))
-      database.run(statement);
-    // The description that the store was opened with last.
-    database.run(
-      "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, schemas TEXT NOT NULL) STRICT",
-    );
-    database.run("DELETE FROM contract");
-    const { text, json = null } = contract.source;
-    const kept = schemasJson(parseSchemas(schemas), contract.collections);
-    database.run("INSERT INTO contract VALUES (?, ?, ?)", [text, json, kept]);
-    database.run(`PRAGMA application_id = ${applicationId}`);
-    database.run(`PRAGMA user_version = ${newestVersion}`);
-    return report;
+    const found = findStore(database, path);
+    return runWork(database, upgradeWork("sqlite", found, contract, change, dropFields, keepStatements));
   });
   return upgrade.immediate();
 }
 
-function storedTables(database: Database): StoredTables {
-  const rows = database
-    .query<{ table: string; column: string; type: string }, []>(
-      `SELECT collections.name AS "table", info.name AS "column", info.type
-       FROM collections JOIN pragma_table_info(collections.name) AS info`,
-    )
-    .all();
-  return toStoredTables(rows);
+function keepStatements({ text, json, schemas }: StoredContract): SqlStatement[] {
+  return [
+    {
+      sql: "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, schemas TEXT NOT NULL) STRICT",
+    },
+    { sql: "DELETE FROM contract" },
+    { sql: "INSERT INTO contract VALUES ($1, $2, $3)", parameters: [text, json, schemas] },
+    { sql: `PRAGMA application_id = ${applicationId}` },
+    { sql: `PRAGMA user_version = ${newestVersion}` },
+  ];
 }
 
 function pragma(database: Database, name: string): number {

@@ -6,8 +6,9 @@ import type { Database } from "./driver.ts";
 
 /** Runs one statement, and returns its rows. Throws SQLite's own error. */
 export function runStatement(database: Database, { sql, parameters = [] }: SqlStatement): object[] {
-  // In SQLite $1 is a name; ?1 is a number.
-  const statement = database.query<object, ReturnType<typeof toBound>[]>(sql.replaceAll(/\$(\d)/g, "?$1"));
+  // In SQLite $1 is a name; ?1 is a number. Without parameters it is part of a literal.
+  const numbered = parameters.length === 0 ? sql : sql.replaceAll(/\$(\d)/g, "?$1");
+  const statement = database.query<object, ReturnType<typeof toBound>[]>(numbered);
   return statement.all(...parameters.map(toBound));
 }
 

@@ -4,11 +4,13 @@
 import type { Contract } from "../../contract/contract.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import type { ReadConnection } from "../read-connection.ts";
+import type { ContractChoice } from "../shared/migration.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
-import type { TokenStore } from "../shared/sql-tokens.ts";
+import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
+import type { SqlWork } from "../shared/sql-work.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
-import { type ContractChoice, type OpenDatabase, openDatabase } from "./connection.ts";
+import { type OpenDatabase, openDatabase } from "./connection.ts";
 import { type DiskFailureError, diskFailure, isFailedFsync, recordDiskFailure } from "./disk-failure.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
 import { readError } from "./errors.ts";
@@ -17,7 +19,7 @@ import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { toSqlConnection } from "./sql-connection.ts";
 import { SqlReader } from "./sql-reader.ts";
-import { SqliteTokens } from "./tokens.ts";
+import { runWork } from "./sql-work.ts";
 import { Transactions } from "./transactions.ts";
 
 export class SqliteStore implements PlantStore {
@@ -49,7 +51,11 @@ export class SqliteStore implements PlantStore {
       shortenWal(database, checkpointThread);
     });
     this.#plants = new SqlitePlants(this.#transactions, contract.collections, onUnavailable);
-    this.tokens = new SqliteTokens(this.#transactions, (call) => this.#withIntactFiles(call));
+    const change = <Result>(work: () => SqlWork<Result>) =>
+      this.#withIntactFiles(() => this.#transactions.change(work));
+    const read = <Result>(work: () => SqlWork<Result>) =>
+      this.#withIntactFiles(() => runWork(database, work()));
+    this.tokens = new SqlTokens({ read, change, record: change });
   }
 
   /**

@@ -2,7 +2,7 @@
 // time, so neither a call nor its response carries a number.
 
 import { errorMessage, OperatorError } from "../../operator-error.ts";
-import { NotUpToDate } from "../shared/schema.ts";
+import { NotUpToDate } from "../shared/migration.ts";
 import { SqlTimeout } from "../sql-connection.ts";
 import { DiskFailureError } from "./disk-failure.ts";
 

@@ -4,22 +4,22 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { hashToken, makeToken, randomBytes } from "../../../../src/core/auth/token.ts";
 import { TokenCache, unknownToken } from "../../../../src/core/auth/token-cache.ts";
+import { SqlTokens } from "../../../../src/core/store/shared/sql-tokens.ts";
 import { openDatabase } from "../../../../src/core/store/sqlite/connection.ts";
-import { SqliteTokens } from "../../../../src/core/store/sqlite/tokens.ts";
-import { Transactions } from "../../../../src/core/store/sqlite/transactions.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
+import { tokenDatabase } from "../../../support/sqlite-tokens.ts";
 
 const noon = Date.UTC(2026, 5, 1, 12);
 const minute = 60_000;
 const year = 365 * 86_400_000;
 
-class CountingTokens extends SqliteTokens {
+class CountingTokens extends SqlTokens {
   reads = 0;
   /** The next reads wait for this. */
   gate: Promise<unknown> = Promise.resolve();
 
-  override async readUnlessVersion(known: number | undefined): ReturnType<SqliteTokens["readUnlessVersion"]> {
+  override async readUnlessVersion(known: number | undefined): ReturnType<SqlTokens["readUnlessVersion"]> {
     this.reads++;
     await this.gate;
     return super.readUnlessVersion(known);
@@ -40,7 +40,7 @@ class TestCache implements AsyncDisposable {
     this.#folder = folder;
     this.#database = database;
     this.sql = new Database(folder.file("plants.db"));
-    this.stored = new CountingTokens(new Transactions(database));
+    this.stored = new CountingTokens(tokenDatabase(database));
     this.cache = new TokenCache(
       this.stored,
       () => this.now,

@@ -20,7 +20,7 @@ import { DiskFailureError, writeFailureMarker } from "../../../../../src/core/st
 import { SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { Transactions } from "../../../../../src/core/store/sqlite/transactions.ts";
-import { plantStore, shelves } from "../../../../support/contracts.ts";
+import { plantStore } from "../../../../support/contracts.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 import { settled } from "../../../../support/settled.ts";
 import { sqliteError } from "../../../../support/sqlite-error.ts";
@@ -271,20 +271,4 @@ test("a connection for reading that closes ends the call that runs, and says to 
     [{ one: 1n }],
     expect.stringContaining("the connection to the store was closed; try again"),
   ]);
-});
-
-test("a store whose contract another process changes while it is opened is not opened with the old one", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  const before = shelves({ name: { type: "string" } });
-  const after = shelves({ name: { type: "string" }, height: { type: "integer" } });
-  (await openDatabase(path, "create", { wanted: before })).database.close();
-  // It has found the contract, and reads it.
-  const opening = openDatabase(path, "existing");
-  using other = new Database(path);
-  other.run("ALTER TABLE shelves ADD COLUMN height INTEGER");
-  other.run("UPDATE contract SET text = ?", [after.text]);
-  expect(await settled(opening)).toThrow('is not up to date; run "plantstore migrate" first');
-  using changed = (await openDatabase(path, "create")).database;
-  expect(changed.query("SELECT text FROM contract").values()).toEqual([[after.text]]);
 });

@@ -1,0 +1,14 @@
+// Tokens in a database of SQLite that a test has opened itself.
+
+import type { TokenDatabase } from "../../src/core/store/shared/sql-tokens.ts";
+import type { SqlWork } from "../../src/core/store/shared/sql-work.ts";
+import type { Database } from "../../src/core/store/sqlite/driver.ts";
+import { runWork } from "../../src/core/store/sqlite/sql-work.ts";
+import { Transactions } from "../../src/core/store/sqlite/transactions.ts";
+
+/** Runs the statements on tokens in the thread of the test. */
+export function tokenDatabase(database: Database): TokenDatabase {
+  const transactions = new Transactions(database);
+  const change = async <Result>(work: () => SqlWork<Result>) => transactions.change(work);
+  return { read: async (work) => runWork(database, work()), change, record: change };
+}
