@@ -7,6 +7,7 @@ import type { ReadConnection } from "../core/store/read-connection.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../core/store/shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../core/store/shared/sql-tokens.ts";
 import type { SqlWork } from "../core/store/shared/sql-work.ts";
+import { noChange } from "../core/store/shared/store-contract.ts";
 import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
 import { migrate } from "../core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../core/store/sqlite/plants.ts";
@@ -42,7 +43,7 @@ export class MemoryStore implements PlantStore {
     this.#onUnavailable = onUnavailable;
     this.#bytesMax = bytesMax;
     using empty = new Database(":memory:", databaseOptions);
-    migrate(empty, "the store in memory", contract);
+    migrate(empty, "the store in memory", { contract, change: noChange() });
     this.#current = this.#open(empty.serialize());
     const run = async <Result>(work: () => SqlWork<Result>) => {
       const { database, transactions } = this.#current;

@@ -4,6 +4,7 @@
 import { plantJson } from "../../../src/core/contract/plant.ts";
 import type { PlantId } from "../../../src/core/contract/plant-id.ts";
 import { SqlTokens } from "../../../src/core/store/shared/sql-tokens.ts";
+import { noChange } from "../../../src/core/store/shared/store-contract.ts";
 import { isFailedFsync } from "../../../src/core/store/sqlite/disk-failure.ts";
 import { Database } from "../../../src/core/store/sqlite/driver.ts";
 import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
@@ -34,7 +35,7 @@ export class SqliteEnvironment {
 
   constructor(parts: SimulationParts) {
     this.#parts = parts;
-    migrate(this.#disk, "the simulated disk", plantStore);
+    migrate(this.#disk, "the simulated disk", { contract: plantStore, change: noChange() });
     this.#reader = new SqlitePlants(new Transactions(this.#disk), [plantStore], () => undefined);
     const all: Fault[] = ["throws", "full", "locked", "broken", "fsync", "killedBefore", "killedAfter"];
     // Some seeds have only some kinds of faults: many of one kind find bugs that a few of each do

@@ -7,13 +7,14 @@ import {
   assertKnownVersion,
   type FoundStore,
   foundStore,
+  type Migration,
+  type MigrationResult,
   noStore,
   openContract,
   type StoredContract,
   upgradeWork,
 } from "../shared/migration.ts";
 import { newestVersion } from "../shared/schema.ts";
-import type { ContractChange, MigrationOptions, MigrationReport } from "../shared/store-contract.ts";
 import type { SqlStatement } from "../sql-connection.ts";
 import { DatabaseError } from "./driver.ts";
 import { isLockTimeout, isUndefinedTable } from "./errors.ts";
@@ -40,26 +41,19 @@ const schemaLock = 0x70_6c_61_6e_74n;
 
 /** Opens the schema of the store: see openContract. Without the right to migrate it only reads. */
 export function openSchema(primary: Primary, mayMigrate: boolean, options: OpenOptions): Promise<Contract> {
-  const find = async () => {
-    const found = await primary.withRetry(findStore);
-    if (!mayMigrate && found.version === 0)
-      throw new OperatorError('there is no plant store in this database; run "plantstore migrate" first');
-    return found;
+  const opening = {
+    name: "the database",
+    mayMigrate,
+    find: () => primary.withRetry(findStore),
+    migrate: (migration: Migration) => migrate(primary, migration),
   };
-  const migrateTo = (contract: Contract, change: ContractChange) =>
-    migrate(primary, contract, change, options);
-  return openContract({ name: "the database", mayMigrate, find, migrate: migrateTo }, options);
+  return openContract(opening, options);
 }
 
-async function migrate(
-  primary: Primary,
-  contract: Contract,
-  change: ContractChange,
-  { dropFields }: MigrationOptions,
-): Promise<MigrationReport | undefined> {
+async function migrate(primary: Primary, migration: Migration): Promise<MigrationResult> {
   const options = { statementMs: statementMsMax, lockMs: lockMsMax };
   let isReported = false;
-  const run = (connection: Queries) => upgrade(connection, contract, change, dropFields);
+  const run = (connection: Queries) => upgrade(connection, migration);
   try {
     for (;;) {
       const done = await primary.withRetry(async (pool) => {
@@ -118,13 +112,7 @@ async function readSchemaRow(connection: Queries): Promise<SchemaRow | undefined
   }
 }
 
-/** Runs the migrations that are missing; undefined if the store has another contract now. */
-async function upgrade(
-  connection: Queries,
-  contract: Contract,
-  change: ContractChange,
-  dropFields: MigrationOptions["dropFields"],
-): Promise<MigrationReport | undefined> {
+async function upgrade(connection: Queries, migration: Migration): Promise<MigrationResult> {
   // A second server waits here, and then finds the newest version.
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
@@ -133,7 +121,7 @@ async function upgrade(
         schemas text NOT NULL, CHECK (only_row))`,
   );
   const found = await findStore(connection);
-  return runWork(connection, upgradeWork("postgres", found, contract, change, dropFields, keepStatements));
+  return runWork(connection, upgradeWork("postgres", found, migration, keepStatements));
 }
 
 function keepStatements({ text, json, schemas }: StoredContract): SqlStatement[] {

@@ -66,13 +66,24 @@ export function assertKnownVersion(version: number, store: string): void {
 export class NotUpToDate extends OperatorError {}
 
 /** The error of a store that is not up to date, and may not be migrated. */
-export function notUpToDate(store: string, wanted?: ContractSource): NotUpToDate {
+export function notUpToDate(store: string, version: number, wanted?: ContractSource): NotUpToDate {
+  if (version === 0)
+    return new NotUpToDate(`there is no plant store in ${store}; run "plantstore migrate" first`);
   return new NotUpToDate(
     wanted === undefined
       ? `${store} is not up to date; run "plantstore migrate" first`
       : `${store} has another contract; run "plantstore migrate" with this --contract first`,
   );
 }
+
+/** What a store is brought to. */
+export interface Migration extends Pick<MigrationOptions, "dropFields"> {
+  readonly contract: Contract;
+  readonly change: ContractChange;
+}
+
+/** Undefined if nothing was done, as the store has another contract than the change is from. */
+export type MigrationResult = MigrationReport | undefined;
 
 /** How an engine finds and migrates a store that is being opened. */
 interface OpeningStore {
@@ -81,10 +92,7 @@ interface OpeningStore {
   readonly mayMigrate: boolean;
   readonly find: () => FoundStore | Promise<FoundStore>;
   /** Runs upgradeWork in one transaction. */
-  readonly migrate: (
-    contract: Contract,
-    change: ContractChange,
-  ) => MigrationReport | undefined | Promise<MigrationReport | undefined>;
+  readonly migrate: (migration: Migration) => MigrationResult | Promise<MigrationResult>;
 }
 
 /** The contract to open a store with: its own by default. */
@@ -106,15 +114,15 @@ export interface ContractChoice extends MigrationOptions {
  */
 export async function openContract(
   { name, mayMigrate, find, migrate }: OpeningStore,
-  { contract: wanted, known, beforeMigration, onMigrated }: ContractChoice,
+  { contract: wanted, known, dropFields, beforeMigration, onMigrated }: ContractChoice,
 ): Promise<Contract> {
   for (;;) {
     const found = await find();
     const { contract, change } = await chooseContract(found.source, found.schemas, wanted, known);
     if (isUpToDate(found, contract)) return contract;
-    if (!mayMigrate) throw notUpToDate(name, wanted);
+    if (!mayMigrate) throw notUpToDate(name, found.version, wanted);
     await beforeMigration?.(wanted && contract);
-    const report = await migrate(contract, change);
+    const report = await migrate({ contract, change, dropFields });
     // Another process may have changed the contract meanwhile.
     if (report === undefined) continue;
     onMigrated?.(report);
@@ -139,8 +147,7 @@ function isUpToDate({ version, source, tables }: FoundStore, contract: Contract)
 }
 
 /**
- * Upgrades a store to the newest version and to a contract, in the caller's transaction. The result is
- * undefined, and nothing is done, if the store has another contract than the change is from.
+ * Upgrades a store to the newest version and to a contract, in the caller's transaction.
  *
  * @param found the store in this transaction.
  * @param keep writes the newest version and the contract.
@@ -148,11 +155,9 @@ function isUpToDate({ version, source, tables }: FoundStore, contract: Contract)
 export function* upgradeWork(
   engine: Engine,
   { version, source, schemas }: FoundStore,
-  contract: Contract,
-  change: ContractChange,
-  dropFields: MigrationOptions["dropFields"],
+  { contract, change, dropFields }: Migration,
   keep: (contract: StoredContract) => readonly SqlStatement[],
-): SqlWork<MigrationReport | undefined> {
+): SqlWork<MigrationResult> {
   if (source !== undefined && !isSameSource(change.from, source)) return undefined;
   yield migrationStatements(version, engine).map((sql) => ({ sql }));
   const tables = yield* storedTables(engine);

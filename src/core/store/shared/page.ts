@@ -83,13 +83,7 @@ export function* pageWork(contract: Contract, inTime: string, page: PageQuery): 
     const found = yield* query<Row>(`SELECT ${columns} ${rangeIn(isShort)}`, parameters);
     if (found.length > 0) {
       const rows = found.slice(0, size);
-      const isFull = found.length > size;
-      return written(collection, page, rows, {
-        isFull,
-        hasMore: isFull,
-        isCutShort: false,
-        end: rows.at(-1)?.id,
-      });
+      return written(collection, page, rows, found.length > size, rows.at(-1)?.id);
     }
   }
 
@@ -112,25 +106,21 @@ export function* pageWork(contract: Contract, inTime: string, page: PageQuery): 
            ORDER BY id LIMIT ${size}`,
           [...filter.parameters, start, end],
         );
-  return written(collection, page, rows, {
-    isFull: sizes.length > size,
-    hasMore: sizes.length > count,
-    isCutShort: count < wanted.length,
-    end,
-  });
+  return written(collection, page, rows, sizes.length > size, end, count < wanted.length);
 }
 
-/** Writes a page that was read up to the plant `end`. */
+/**
+ * Writes a page that was read up to the plant `end`.
+ *
+ * @param isCut whether it was to have more plants, and their texts are too long.
+ */
 function written(
   collection: Collection,
   { response, size, bytesMax, url }: PageQuery,
   rows: readonly Row[],
-  {
-    isFull,
-    hasMore,
-    isCutShort,
-    end,
-  }: Pick<Page, "isFull" | "hasMore" | "isCutShort"> & { readonly end: PlantId | undefined },
+  isFull: boolean,
+  end: PlantId | undefined,
+  isCut = false,
 ): Page {
   const plants = rows.map((row) =>
     responseJson(
@@ -140,7 +130,7 @@ function written(
       {
         createdAt: row.created_at,
         changedAt: row.changed_at,
-        ...(response.urlName !== undefined && { url: itemUrl(collection, url, row.id) }),
+        url: response.urlName === undefined ? "" : itemUrl(collection, url, row.id),
       },
     ),
   );
@@ -151,13 +141,14 @@ function written(
   );
   // The last plants may have been deleted meanwhile.
   const last = count < rows.length || rows.length === size ? rows[count - 1]?.id : end;
+  const isCutShort = isCut || count < rows.length;
   return {
     json: `[${plants.slice(0, count).join(",")}]`,
     count,
     last,
-    hasMore: hasMore || last !== end,
+    hasMore: isFull || isCutShort || last !== end,
     isFull,
-    isCutShort: isCutShort || count < rows.length,
+    isCutShort,
   };
 }
 

@@ -5,23 +5,16 @@ import type { PlantId } from "../../contract/plant-id.ts";
 import type { SqlConnection } from "../sql-connection.ts";
 import { list } from "./sql-work.ts";
 
-/** The columns of the times that responses have. */
-function timeColumns({ keepsChangeTime }: Pick<Collection, "keepsChangeTime">): string[] {
-  return keepsChangeTime ? ["created_at", "changed_at"] : ["created_at"];
-}
-
-interface TimeColumns {
+/** The row of a plant, with its times. */
+export type PlantRow = PlantColumns & {
   readonly created_at: bigint;
   readonly changed_at?: bigint | null;
-}
-
-/** The row of a plant, with its times. */
-export type PlantRow = PlantColumns & TimeColumns;
+};
 
 /** The columns of a PlantRow, or of one without its times. */
-export function rowColumns(collection: Collection, hasTimes = true): string {
-  const times = hasTimes ? timeColumns(collection) : [];
-  return ["id", ...times, ...collection.fields.map(({ column }) => column)].join(", ");
+export function rowColumns({ fields, keepsChangeTime }: Collection, hasTimes = true): string {
+  const times = hasTimes ? ["created_at", ...(keepsChangeTime ? ["changed_at"] : [])] : [];
+  return ["id", ...times, ...fields.map(({ column }) => column)].join(", ");
 }
 
 /** Makes the function that reads plants; it resolves with the row of each id. */

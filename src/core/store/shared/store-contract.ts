@@ -49,9 +49,9 @@ export interface MigrationOptions {
   readonly onMigrated?: ((report: MigrationReport) => void) | undefined;
 }
 
-interface ChosenContract {
-  readonly contract: Contract;
-  readonly change: ContractChange;
+/** The change of a contract that stays as it is, or that of a new store. */
+export function noChange(from?: ContractSource): ContractChange {
+  return { from, added: [], addedPaths: [], dropped: [] };
 }
 
 /**
@@ -67,8 +67,8 @@ export async function chooseContract(
   schemas: string | null,
   wanted: ContractSource | undefined,
   known?: Contract,
-): Promise<ChosenContract> {
-  const change = { from: own, added: [], addedPaths: [], dropped: [] };
+): Promise<{ readonly contract: Contract; readonly change: ContractChange }> {
+  const change = noChange(own);
   const isSame = wanted === undefined || own === undefined || isSameSource(own, wanted);
   // Parts are loaded late, as a thread that knows its contract needs none of them.
   const chosen = wanted ?? own ?? (await import("../../contract/default-contract.ts")).plantStoreSource;

@@ -79,16 +79,9 @@ export interface TokenUse {
 }
 
 /** A row of the tokens table; engines differ in the type of large integers. */
-export interface TokenRow {
-  readonly hash: string;
-  readonly name: string;
-  readonly created_at: bigint | string;
-  readonly expires_at: bigint | string | null;
-  readonly overlap_ends_at: bigint | string | null;
-  readonly revoked_at: bigint | string | null;
-  readonly last_used_at: bigint | string | null;
-  readonly creator: bigint | number;
-}
+export type TokenRow = Readonly<Record<"hash" | "name", string>> &
+  Readonly<Record<"created_at" | "creator", bigint | number | string>> &
+  Readonly<Record<"expires_at" | "overlap_ends_at" | "revoked_at" | "last_used_at", bigint | string | null>>;
 
 export function toTokenRecord(row: TokenRow): TokenRecord {
   return {

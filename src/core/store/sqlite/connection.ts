@@ -6,9 +6,14 @@ import { resolve } from "node:path";
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
-import { type ContractChoice, NotUpToDate, notUpToDate, openContract } from "../shared/migration.ts";
+import {
+  type ContractChoice,
+  type Migration,
+  NotUpToDate,
+  notUpToDate,
+  openContract,
+} from "../shared/migration.ts";
 import { newestVersion } from "../shared/schema.ts";
-import type { ContractChange } from "../shared/store-contract.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";
@@ -50,8 +55,7 @@ export async function openDatabase(
       name: path,
       mayMigrate: mode === "create",
       find: () => describingErrors(path, () => findStore(database, path)),
-      migrate: (to: Contract, change: ContractChange) =>
-        describingErrors(path, () => migrate(database, path, to, change, options)),
+      migrate: (to: Migration) => describingErrors(path, () => migrate(database, path, to)),
     };
     const contract = await openContract(opening, { ...options, known });
     assertNotReplaced(path, id);
@@ -83,7 +87,7 @@ function openFile(path: string, mode: OpenMode) {
       // Waiting is done by retryWhileLocked, and checkpoints must not wait.
       database.run("PRAGMA busy_timeout = 0");
       const version = schemaVersion(database, path);
-      if (mode !== "create" && version !== newestVersion) throw notUpToDate(path);
+      if (mode !== "create" && version !== newestVersion) throw notUpToDate(path, version);
       // The next statements create the sidecar files.
       assertNotReplaced(path, id);
       makeDurable(database, path);

@@ -1,17 +1,17 @@
 // Finds the version and the contract of a file, and brings it to the newest ones.
 
-import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
 import {
   assertKnownVersion,
   type FoundStore,
   foundStore,
+  type Migration,
+  type MigrationResult,
   noStore,
   type StoredContract,
   upgradeWork,
 } from "../shared/migration.ts";
 import { newestVersion } from "../shared/schema.ts";
-import type { ContractChange, MigrationOptions, MigrationReport } from "../shared/store-contract.ts";
 import type { SqlStatement } from "../sql-connection.ts";
 import type { Database } from "./driver.ts";
 import { runWork } from "./sql-work.ts";
@@ -48,24 +48,11 @@ export function findStore(database: Database, path: string): FoundStore {
   return runWork(database, foundStore("sqlite", version, row as StoredContract));
 }
 
-/**
- * Upgrades a file to the newest version and to a contract, in one transaction, once if several
- * processes start.
- *
- * @param change undefined for a store that is new. If the store has another contract than it is from,
- *   the result is undefined.
- */
-export function migrate(
-  database: Database,
-  path: string,
-  contract: Contract,
-  change: ContractChange = { from: undefined, added: [], addedPaths: [], dropped: [] },
-  { dropFields }: Pick<MigrationOptions, "dropFields"> = {},
-): MigrationReport | undefined {
-  const upgrade = database.transaction(() => {
-    const found = findStore(database, path);
-    return runWork(database, upgradeWork("sqlite", found, contract, change, dropFields, keepStatements));
-  });
+/** Migrates a file in one transaction, once if several processes start. */
+export function migrate(database: Database, path: string, migration: Migration): MigrationResult {
+  const upgrade = database.transaction(() =>
+    runWork(database, upgradeWork("sqlite", findStore(database, path), migration, keepStatements)),
+  );
   return upgrade.immediate();
 }
 

@@ -22,8 +22,11 @@ type WorkerMessage =
   | ({ readonly kind: "error" } & SentError)
   | { readonly kind: "notification"; readonly notification: string };
 
-/** Structured clone turns every error into a plain Error: these classes are sent by name. */
-const errorClasses = { NotUpToDate, OperatorError, SqlTimeout, DiskFailureError, Error };
+/**
+ * Structured clone turns every error into a plain Error: these classes are sent by name. A subclass
+ * comes before its class.
+ */
+const errorClasses = { NotUpToDate, SqlTimeout, DiskFailureError, OperatorError, Error };
 
 /** An error as it is sent between threads. */
 interface SentError {
@@ -183,11 +186,8 @@ export function notify(notification: string): void {
 
 /** An error as it is sent between threads. */
 export function toSentError(error: unknown): SentError {
-  const message = errorMessage(error);
-  if (error instanceof DiskFailureError) return { errorClass: "DiskFailureError", message };
-  if (error instanceof SqlTimeout) return { errorClass: "SqlTimeout", message };
-  if (error instanceof NotUpToDate) return { errorClass: "NotUpToDate", message };
-  return { errorClass: error instanceof OperatorError ? "OperatorError" : "Error", message };
+  const found = Object.entries(errorClasses).find(([, errorClass]) => error instanceof errorClass);
+  return { errorClass: (found?.[0] ?? "Error") as SentError["errorClass"], message: errorMessage(error) };
 }
 
 /** Restores the sent error with its class. */

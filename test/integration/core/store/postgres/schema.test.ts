@@ -73,7 +73,7 @@ test("without a schema, and with a newer one, the error says what to do", async 
     const { exitCode, stderr } = await result;
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: `plantstore: ${message}\n` });
   };
-  const none = 'there is no plant store in this database; run "plantstore migrate" first';
+  const none = 'there is no plant store in the database; run "plantstore migrate" first';
   await expectRefusal(serve(address, "--migrate", "off"), none);
   await expectRefusal(runCommand(["export", "--database", address]), none);
 

@@ -194,9 +194,7 @@ test("files that are not stores are rejected with advice, and not changed", asyn
   expect(await openingError(":memory:")).toContain("cannot be kept durable (its journal mode is memory)");
 
   writeFileSync(folder.file("empty.db"), "");
-  expect(await openingError(folder.file("empty.db"), "existing")).toContain(
-    'is not up to date; run "plantstore migrate"',
-  );
+  expect(await openingError(folder.file("empty.db"), "existing")).toContain("there is no plant store in");
 
   writeFileSync(folder.file("text.db"), "not a database, however long it is".repeat(100));
   expect(await openingError(folder.file("text.db"))).toContain("cannot open the store");
