@@ -1,8 +1,7 @@
 // Defines an operation: what it takes and returns, and the way of its requests. The create has a
 // faster way of its own, in create-plant.ts.
 
-import type { Caller } from "../core/auth/caller.ts";
-import type { ResolveCreator } from "../core/auth/creators.ts";
+import type { Caller, ResolveCreator } from "../core/auth/caller.ts";
 import type { Contract, RequiredHeader } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";

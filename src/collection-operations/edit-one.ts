@@ -1,8 +1,7 @@
 // The edit of one plant by a client: reads what is stored, checks the conditions of the request,
 // and makes the edit if nothing has changed meanwhile.
 
-import type { Caller } from "../core/auth/caller.ts";
-import { creatorName, type ResolveCreator } from "../core/auth/creators.ts";
+import { type Caller, creatorName, type ResolveCreator } from "../core/auth/caller.ts";
 import { type Collection, type Plant, valuesEqual } from "../core/contract/contract.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";

@@ -4,7 +4,7 @@
 import packageJson from "../../package.json";
 import { type AdminRoutes, startAdminServer } from "./admin/admin-server.ts";
 import { Authenticator } from "./auth/authenticator.ts";
-import { creatorResolver } from "./auth/creators.ts";
+import { creatorResolver } from "./auth/caller.ts";
 import type { IdentityProvider } from "./auth/jwks.ts";
 import type { JwtVerifier } from "./auth/jwt-verifier.ts";
 import { TokenCache } from "./auth/token-cache.ts";
@@ -25,7 +25,7 @@ import { errorResponse } from "./http/responses.ts";
 import { unservedOperations } from "./http/unserved-operations.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, ServerEvents } from "./observability/server-event.ts";
-import { openCreateQueue, type ServerStore } from "./store/group-commit.ts";
+import { type CreateQueue, GroupCommit, type ServerStore } from "./store/group-commit.ts";
 import { openOperationStore } from "./store/operation-store.ts";
 import { readChanged, readStored } from "./store/shared/recorded-plant.ts";
 
@@ -169,7 +169,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 
   const { queuePlantsMax } = limits;
-  const groupCommit = await openCreateQueue(store, { queuePlantsMax, batchPlantsMax }, { now, emit });
+  const { batchesInFlightMax } = store;
+  const ownQueue = await store.openQueue?.({ queuePlantsMax, batchPlantsMax }, { now, emit });
+  const groupCommit: CreateQueue =
+    ownQueue ?? new GroupCommit(store, { queuePlantsMax, batchPlantsMax, batchesInFlightMax }, { now, emit });
   resources.defer(() => groupCommit.close());
 
   const makeRequestId = requestIdMaker();

@@ -3,7 +3,7 @@
 import type { Collection, Contract, Plant } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
-import type { ReadConnection } from "../core/store/read-connection.ts";
+import type { ReadConnection } from "../core/store/shared/page.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../core/store/shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../core/store/shared/sql-tokens.ts";
 import type { SqlWork } from "../core/store/shared/sql-work.ts";
@@ -11,8 +11,7 @@ import { noChange } from "../core/store/shared/store-contract.ts";
 import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
 import { migrate } from "../core/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../core/store/sqlite/plants.ts";
-import { toSqlConnection } from "../core/store/sqlite/sql-connection.ts";
-import { SqlReader } from "../core/store/sqlite/sql-reader.ts";
+import { SqlReader, sqliteTraits } from "../core/store/sqlite/sql-reader.ts";
 import { runWork } from "../core/store/sqlite/sql-work.ts";
 import { Transactions } from "../core/store/sqlite/transactions.ts";
 
@@ -73,11 +72,12 @@ export class MemoryStore implements PlantStore {
 
   /** Opens a connection whose calls block the thread while they run. */
   async openSql(): Promise<ReadConnection> {
-    return toSqlConnection({
-      read: (call) => this.#current.sql.read(call),
+    return {
+      ...sqliteTraits,
+      query: (...call) => this.#current.sql.query(...call),
       page: (...page) => this.#current.sql.page(...page),
-      close: async () => undefined,
-    });
+      [Symbol.asyncDispose]: async () => undefined,
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

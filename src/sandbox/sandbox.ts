@@ -3,8 +3,7 @@
 import type { RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { TrustedProxies } from "../admin-pages/client-address.ts";
 import type { Sessions } from "../console/session/sessions.ts";
-import { anonymous } from "../core/auth/caller.ts";
-import { creatorName } from "../core/auth/creators.ts";
+import { anonymous, creatorName } from "../core/auth/caller.ts";
 import { type ContractSource, openOperations } from "../core/contract/contract.ts";
 import { plantStoreSource } from "../core/contract/default-contract.ts";
 import { readContract } from "../core/contract/description/read-contract.ts";

@@ -13,7 +13,7 @@ import type { Emit } from "../observability/server-event.ts";
 import type { AuthResult, Caller } from "./caller.ts";
 import { type IdentityProvider, ProviderKeys } from "./jwks.ts";
 import { hashToken } from "./token.ts";
-import { waitingMax, waitingWithLongBodyMax } from "./token-cache.ts";
+import { waitingMax } from "./token-cache.ts";
 
 /** RFC 8725, section 3.1. Never `none`; never HS256, where the public key would be the secret. */
 const algorithms = [
@@ -46,13 +46,6 @@ const tooManyVerifications = unavailable("The server has too many new tokens to 
 
 /** 4 MB, at about 400 bytes each. Beyond it the oldest is evicted, and verified again when used. */
 const verifiedTokensMax = 10_000;
-
-/**
- * Signatures whose checks are under way or wait for a thread. A request that waits holds what
- * arrives of its body; a client whose token was verified before does not wait.
- */
-const verificationsMax = waitingMax;
-const verificationsWithLongBodyMax = waitingWithLongBodyMax;
 
 /**
  * Tokens that wait for the provider because their key is unknown. They are counted apart: anybody
@@ -98,8 +91,10 @@ export class JwtVerifier {
     const verified = this.#verified.get(hash);
     if (verified !== undefined) return this.#checkExpiry(verified);
     if (!token.split(".").every(isCanonicalBase64url)) return badSignature;
-    const max = hasLongBody ? verificationsWithLongBodyMax : verificationsMax;
-    return this.#verifications < max ? this.#verifyNew(token, hash) : tooManyVerifications;
+    // A signature waits for a thread, and its request holds what arrives of its body.
+    return this.#verifications < waitingMax(hasLongBody)
+      ? this.#verifyNew(token, hash)
+      : tooManyVerifications;
   }
 
   async #verifyNew(token: string, hash: string): Promise<AuthResult> {

@@ -24,11 +24,12 @@ const idleReadsMax = 61;
  */
 const unknownTokenPauseMs = 50;
 
-/**
- * Requests that wait for such a read, and how long. One with a long body holds what arrives of it.
- */
-export const waitingMax = 1_024;
-export const waitingWithLongBodyMax = 64;
+/** How many requests wait for a token. One with a long body holds what arrives of it. */
+export function waitingMax(hasLongBody: boolean): number {
+  return hasLongBody ? 64 : 1_024;
+}
+
+/** How long a request waits for such a read. */
 const waitMsMax = 5_000;
 
 /** Credentials that are remembered: one for each client that this server is likely to have. */
@@ -162,8 +163,7 @@ export class TokenCache {
 
   #callerAfterRead(hash: string, hasLongBody: boolean): AuthResult | Promise<AuthResult> {
     if (this.#hasFailed) return storeUnavailable;
-    const max = hasLongBody ? waitingWithLongBodyMax : waitingMax;
-    return this.#waiting < max ? this.#waitForRead(hash) : tooManyUnknown;
+    return this.#waiting < waitingMax(hasLongBody) ? this.#waitForRead(hash) : tooManyUnknown;
   }
 
   async #waitForRead(hash: string): Promise<AuthResult> {

@@ -24,21 +24,15 @@ const textCounterBits = 12n;
  * @param process from 0 to 65,535.
  */
 export function idMaker(format: IdFormat, wallNow: () => number, process: number): () => PlantId {
-  const processPart = BigInt(process) << counterBits;
   const bits = integerBits(format);
   if (bits !== undefined && bits < 53) return () => randomInteger(bits);
-  if (bits === 53) {
-    const next = ticks(() => wallNow() - epoch, textCounterBits);
-    return () => {
-      const { ms, counter } = next();
-      return (BigInt(ms) << textCounterBits) | counter;
-    };
-  }
   if (!isTextFormat(format)) {
-    const next = ticks(() => wallNow() - epoch, counterBits);
+    const [ownBits, own] = bits === 53 ? [textCounterBits, 0n] : [counterBits, BigInt(process)];
+    const next = ticks(() => wallNow() - epoch, ownBits);
+    const msAt = bits === 53 ? ownBits : ownBits + processBits;
     return () => {
       const { ms, counter } = next();
-      return (BigInt(ms) << (processBits + counterBits)) | processPart | counter;
+      return (BigInt(ms) << msAt) | (own << ownBits) | counter;
     };
   }
   const next = ticks(wallNow, textCounterBits);

@@ -1,7 +1,7 @@
 // An operation of the public listener, and the parts of the server that it uses.
 
 import type { Authenticator } from "../auth/authenticator.ts";
-import type { ResolveCreator } from "../auth/creators.ts";
+import type { ResolveCreator } from "../auth/caller.ts";
 import type { Access } from "../contract/access.ts";
 import type { Contract } from "../contract/contract.ts";
 import type { ErrorFormat } from "../contract/error-format.ts";

@@ -1,8 +1,7 @@
 // The log: events as lines on standard error, without tokens and fields of plants.
 
 import { SonicBoom } from "sonic-boom";
-import { FixedWindowLimiter } from "./fixed-window-limiter.ts";
-import { jsonFormat } from "./json-lines.ts";
+import { errorRegistry, isErrorCode } from "../contract/errors.ts";
 import { type LineFormat, type LoggedEvent, type LogLevel, lineOf, logLevels } from "./log-lines.ts";
 import { readableFormat } from "./readable-lines.ts";
 import type { Clock, RequestRecord, ServerEvent } from "./server-event.ts";
@@ -123,4 +122,59 @@ function openStandardError(): LogOutput {
     return isWritten;
   };
   return { stream, end };
+}
+
+/** The lines as JSON. */
+const jsonFormat: LineFormat = {
+  request(request, suppressed, time) {
+    const { requestId, method, path, status, result, message, caller, startedAt, endedAt } = request;
+    const fields = {
+      requestId,
+      method,
+      path,
+      status,
+      ...(isErrorCode(result) ? { error: errorRegistry[result].error, message } : { result }),
+      token: caller,
+      ms: Number((endedAt - startedAt).toFixed(3)),
+      suppressed,
+    };
+    return this.event({ level: "info", message: `${method} ${path} ${status}`, fields }, time);
+  },
+  event({ level, fields, message: msg }, time) {
+    return JSON.stringify({ level, time, ...fields, msg });
+  },
+};
+
+/** Limits how often a line is logged, so that the log does not grow with the traffic. */
+class FixedWindowLimiter {
+  readonly #countMax: number;
+  readonly #periodMs: number;
+  #periodEnd = Number.NEGATIVE_INFINITY;
+  #count = 0;
+  #suppressed = 0;
+
+  /** @param countMax how many are let through in each period. */
+  constructor(countMax: number, periodMs: number) {
+    this.#countMax = countMax;
+    this.#periodMs = periodMs;
+  }
+
+  /**
+   * Returns how many were suppressed since the last one that was let through, or undefined if this
+   * one is suppressed too. `now` is in milliseconds of a clock that never runs backwards.
+   */
+  tryAcquire(now: number): number | undefined {
+    if (now >= this.#periodEnd) {
+      this.#periodEnd = now + this.#periodMs;
+      this.#count = 0;
+    }
+    if (this.#count >= this.#countMax) {
+      this.#suppressed++;
+      return undefined;
+    }
+    this.#count++;
+    const suppressed = this.#suppressed;
+    this.#suppressed = 0;
+    return suppressed;
+  }
 }

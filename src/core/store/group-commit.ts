@@ -225,7 +225,7 @@ export class GroupCommit implements CreateQueue {
       });
       if (outcomes.length !== batch.length)
         throw new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`);
-      if (outcomes.some(isAvailable)) {
+      if (outcomes.some((outcome) => outcome !== "unavailable")) {
         const endedAt = this.#context.now();
         this.#context.emit({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt });
       }
@@ -247,10 +247,6 @@ function sizeOf({ collection, plant }: PendingCreate): number {
   return 1 + Math.floor(countCodeUnits(collection, plant.values) / codeUnitsPerPlant);
 }
 
-function isAvailable(outcome: Outcome): boolean {
-  return outcome !== "unavailable";
-}
-
 /** A store as a server uses it. */
 export interface ServerStore extends PlantStore {
   /**
@@ -258,15 +254,4 @@ export interface ServerStore extends PlantStore {
    * undefined if it does. Close it before the store.
    */
   openQueue?(limits: QueueLimits, context: QueueContext): Promise<CreateQueue | undefined>;
-}
-
-/** Opens the queue of a store: its own if it has one, else a group commit. */
-export async function openCreateQueue(
-  store: ServerStore,
-  limits: QueueLimits,
-  context: QueueContext,
-): Promise<CreateQueue> {
-  const { batchesInFlightMax } = store;
-  const own = await store.openQueue?.(limits, context);
-  return own ?? new GroupCommit(store, { ...limits, batchesInFlightMax }, context);
 }

@@ -4,7 +4,7 @@ import type { Collection } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { Groups, Turns } from "./groups.ts";
 import { PlantLocked, type PlantStore } from "./plant-store.ts";
-import type { ReadConnection } from "./read-connection.ts";
+import type { ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import { type PlantRow, rowReader } from "./shared/plant-rows.ts";
 import type { SqlConnection } from "./sql-connection.ts";

@@ -2,8 +2,8 @@
 
 import { type Collection, type Contract, type Plant, valuesEqual } from "../contract/contract.ts";
 import { OperatorError } from "../operator-error.ts";
-import type { ReadConnection } from "./read-connection.ts";
 import type { ContractChoice } from "./shared/migration.ts";
+import type { ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import type { TokenStore } from "./shared/sql-tokens.ts";
 

@@ -7,7 +7,7 @@ import { BoundClient } from "./bound-client.ts";
 import type { HostConfig } from "./connection-url.ts";
 import { CopyIn } from "./copy-in.ts";
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryConfig } from "./driver.ts";
-import { ConnectionLost, classifyError, withConnectionLost } from "./errors.ts";
+import { ConnectionLost, classifyError, errorReason, withConnectionLost } from "./errors.ts";
 import { openSession, type SessionLimits, type SessionTraits } from "./session.ts";
 
 export interface Statement extends QueryConfig {
@@ -160,13 +160,18 @@ export class HostPool implements Queries {
     return all.slice(1, -1);
   }
 
-  /** Checks that the host responds, and a new connection also that it accepts writes. */
-  async check(): Promise<void> {
+  /**
+   * Checks that the host responds, and a new connection also that it accepts writes. Rejects with
+   * ConnectionLost, which names it.
+   */
+  async check(): Promise<this> {
     try {
       await this.#use((connection) => connection.query("SELECT 1"), this.#connectMsMax);
+      return this;
     } catch (error) {
       if (classifyError(error) === "connectionLost") await this.#closeIdle();
-      throw error;
+      const isPermanent = error instanceof ConnectionLost && error.isPermanent;
+      throw new ConnectionLost(`${this.name}: ${errorReason(error)}`, isPermanent);
     }
   }
 

@@ -106,7 +106,7 @@ export class Primary {
   async #find(): Promise<HostPool> {
     const slow = setTimeout(() => this.#reportOutage("no response yet"), silentMsMax);
     try {
-      return await Promise.any(this.#hosts.map(checked));
+      return await Promise.any(this.#hosts.map((host) => host.check()));
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
       const errors: readonly unknown[] = error.errors;
@@ -126,16 +126,5 @@ export class Primary {
     // With a single host the reason need not name it.
     const why = names.length === 1 ? reason.replace(`${names[0]}: `, "") : reason;
     this.report(`PostgreSQL at ${names.join(", ")} (${why}), up to ${this.#url.retryMsMax / 1_000} s`);
-  }
-}
-
-/** Resolves with a host that accepts writes; rejects with its name and the reason. */
-async function checked(host: HostPool): Promise<HostPool> {
-  try {
-    await host.check();
-    return host;
-  } catch (error) {
-    const isPermanent = error instanceof ConnectionLost && error.isPermanent;
-    throw new ConnectionLost(`${host.name}: ${errorReason(error)}`, isPermanent);
   }
 }

@@ -1,8 +1,7 @@
 // The SqlConnection of the PostgreSQL engine, on connections that no batch uses.
 
 import type { Contract } from "../../contract/contract.ts";
-import type { ReadConnection } from "../read-connection.ts";
-import { type Page, type PageQuery, pageWork } from "../shared/page.ts";
+import { type Page, type PageQuery, pageWork, type ReadConnection } from "../shared/page.ts";
 import { SqlTimeout, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { DatabaseError, types } from "./driver.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../contract/contract.ts";
 import { itemUrl, responseJson, toValues } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import type { SqlValue } from "../sql-connection.ts";
+import type { SqlConnection, SqlValue } from "../sql-connection.ts";
 import { type PlantRow, rowColumns } from "./plant-rows.ts";
 import { query, type SqlWork } from "./sql-work.ts";
 
@@ -52,6 +52,14 @@ export interface Page {
   readonly isFull: boolean;
   /** Whether the page has fewer plants than requested because their JSON is too long. */
   readonly isCutShort: boolean;
+}
+
+/** Connections of a store, which also read pages of its plants. */
+export interface ReadConnection extends SqlConnection {
+  /** How many calls run at the same time; further ones wait. */
+  readonly callsMax: number;
+
+  page(query: PageQuery, msMax?: number): Promise<Page>;
 }
 
 type Row = PlantColumns & Partial<PlantRow> & { readonly id: PlantId };

@@ -102,21 +102,14 @@ export function migrationStatements(version: number, engine: Engine): string[] {
   return migrations.slice(version).flatMap((migration) => migration(engine));
 }
 
-/**
- * The type of a column with ids. A text is compared by its bytes, whatever the database's
- * collation.
- */
-function idColumnType({ id: { type } }: Collection, engine: Engine): string {
-  const name = type.column[engine];
-  return name === "text" ? 'text COLLATE "C"' : name;
-}
-
 /** Creates the table of a collection, with all columns. NOT NULL is left to validation. */
 function tableStatement(collection: Collection, engine: Engine): string {
   const { table, id, fields, keepsChangeTime } = collection;
   const { int8, strict, withoutRowid } = dialects[engine];
+  const idType = id.type.column[engine];
   const columns = [
-    `id ${idColumnType(collection, engine)} PRIMARY KEY`,
+    // A text is compared by its bytes, whatever the database's collation.
+    `id ${idType === "text" ? 'text COLLATE "C"' : idType} PRIMARY KEY`,
     ...fields.map((field) => definition(field, engine)),
     ...(keepsChangeTime ? [changeTimeDefinition(engine)] : []),
     `created_at ${int8} NOT NULL`,
@@ -140,22 +133,16 @@ export function collectionStatements(
   });
 }
 
-/** A query that finds no row in a store that can have a field, and the error if it finds one. */
-interface FieldCheck {
-  readonly sql: string;
-  readonly error: OperatorError;
-}
-
 /**
  * The checks of fields that the store's contract does not have, and whose columns exist: an earlier
- * contract had them, with other restrictions. Their values may be in the table,
- * and in the history of plants that are gone.
+ * contract had them, with other restrictions. Their values may be in the table, and in the history
+ * of plants that are gone. Each is a query that must find no row, and the error if it finds one.
  */
 export function fieldChecks(
   added: readonly AddedField[],
   engine: Engine,
   tables: StoredTables,
-): FieldCheck[] {
+): { readonly sql: string; readonly error: OperatorError }[] {
   const { find } = dialects[engine];
   return added
     .filter(

@@ -3,24 +3,10 @@
 import type { Contract } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { ReadConnection } from "../read-connection.ts";
-import { type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
-import { inTime, type SqlReader } from "./sql-reader.ts";
+import type { ReadConnection } from "../shared/page.ts";
+import { sqliteTraits } from "./sql-reader.ts";
 import type { openReadThread } from "./sql-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
-
-/** A connection whose statements are run by a reader, in the thread that has the database. */
-export function toSqlConnection(reader: Pick<SqlReader, "read" | "page" | "close">): ReadConnection {
-  return {
-    dialect: "sqlite",
-    inTime,
-    query: <Row>(sql: string, parameters: readonly SqlValue[] = [], msMax = sqlMsMaxDefault) =>
-      reader.read({ sql, parameters, msMax }) as Promise<Row[]>,
-    page: (query, msMax = sqlMsMaxDefault) => reader.page(query, msMax),
-    callsMax: 1,
-    [Symbol.asyncDispose]: () => reader.close(),
-  };
-}
 
 /**
  * Opens a connection that reads a store in its own thread. Rejects with an OperatorError.
@@ -46,13 +32,14 @@ export async function openReadConnection(
   }
   isOpen = true;
   const { reader } = worker.served;
-  return toSqlConnection({
-    read: reader.read,
+  return {
+    ...sqliteTraits,
+    query: reader.query,
     page: reader.page,
-    async close() {
+    async [Symbol.asyncDispose]() {
       worker.rejectQueued(new OperatorError("the connection to the store was closed; try again"));
       await reader.close();
       worker.end(true);
     },
-  });
+  };
 }

@@ -1,24 +1,22 @@
 // Runs statements that read in the thread that has the database: those of a SqlConnection.
 
 import type { Contract } from "../../contract/contract.ts";
-import { type Page, type PageQuery, pageWork } from "../shared/page.ts";
-import { type SqlStatement, SqlTimeout } from "../sql-connection.ts";
+import { type Page, type PageQuery, pageWork, type ReadConnection } from "../shared/page.ts";
+import { SqlTimeout, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
 import { Database } from "./driver.ts";
 import { readError } from "./errors.ts";
 import { runStatement, runWork } from "./sql-work.ts";
 
 const functionName = "in_time";
 
-/** See SqlConnection. */
-export const inTime = `${functionName}()`;
-
-/** A statement that reads, as it is sent to the thread. */
-interface SqlCall extends SqlStatement {
-  readonly msMax: number;
-}
+/** The members of a ReadConnection that all of SQLite have in common. */
+export const sqliteTraits = { dialect: "sqlite", inTime: `${functionName}()`, callsMax: 1 } as const;
 
 /** Runs statements that read, each within its time. Its promises are settled when returned. */
-export class SqlReader {
+export class SqlReader implements ReadConnection {
+  readonly dialect = sqliteTraits.dialect;
+  readonly inTime = sqliteTraits.inTime;
+  readonly callsMax = sqliteTraits.callsMax;
   readonly #database: Database;
   readonly #contract: Contract;
   #deadline = Number.POSITIVE_INFINITY;
@@ -45,17 +43,15 @@ export class SqlReader {
     }
   }
 
-  /** Runs a statement. Rejects with an OperatorError if it fails or takes too long. */
-  async read(call: SqlCall): Promise<object[]> {
-    return this.#inTime(call.msMax, () => runStatement(this.#database, call));
+  async query<Row>(sql: string, parameters: readonly SqlValue[] = [], msMax?: number): Promise<Row[]> {
+    return this.#within(msMax, () => runStatement(this.#database, { sql, parameters }) as Row[]);
   }
 
-  /** Reads a page. Rejects with an OperatorError if that fails or takes too long. */
-  async page(query: PageQuery, msMax: number): Promise<Page> {
-    return this.#inTime(msMax, () => runWork(this.#database, pageWork(this.#contract, inTime, query)));
+  async page(query: PageQuery, msMax?: number): Promise<Page> {
+    return this.#within(msMax, () => runWork(this.#database, pageWork(this.#contract, this.inTime, query)));
   }
 
-  #inTime<Result>(msMax: number, read: () => Result): Result {
+  #within<Result>(msMax = sqlMsMaxDefault, read: () => Result): Result {
     this.#deadline = performance.now() + msMax;
     try {
       return read();
@@ -66,5 +62,9 @@ export class SqlReader {
 
   async close(): Promise<void> {
     this.#database.close(true);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 }

@@ -3,8 +3,8 @@
 
 import type { Contract } from "../../contract/contract.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
-import type { ReadConnection } from "../read-connection.ts";
 import type { ContractChoice } from "../shared/migration.ts";
+import type { ReadConnection } from "../shared/page.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
@@ -17,7 +17,6 @@ import { readError } from "./errors.ts";
 import { bytesOnDisk } from "./files.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
-import { toSqlConnection } from "./sql-connection.ts";
 import { SqlReader } from "./sql-reader.ts";
 import { runWork } from "./sql-work.ts";
 import { Transactions } from "./transactions.ts";
@@ -95,7 +94,7 @@ export class SqliteStore implements PlantStore {
   }
 
   async openSql(): Promise<ReadConnection> {
-    return toSqlConnection(SqlReader.open(this.#path, this.contract));
+    return SqlReader.open(this.#path, this.contract);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

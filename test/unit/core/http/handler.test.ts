@@ -1,7 +1,7 @@
 // The handler without a socket: the response to each kind of request, and its one record.
 
 import { expect, test } from "bun:test";
-import type { ResolveCreator } from "../../../../src/core/auth/creators.ts";
+import type { ResolveCreator } from "../../../../src/core/auth/caller.ts";
 import { ApiError } from "../../../../src/core/contract/errors.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { withCors } from "../../../../src/core/http/cors.ts";

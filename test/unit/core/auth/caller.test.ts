@@ -1,8 +1,7 @@
 // The creators of callers without a token of the store.
 
 import { expect, test } from "bun:test";
-import type { Caller } from "../../../../src/core/auth/caller.ts";
-import { creatorName, creatorResolver } from "../../../../src/core/auth/creators.ts";
+import { type Caller, creatorName, creatorResolver } from "../../../../src/core/auth/caller.ts";
 import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
 
 const issuer = "https://id.example";
