@@ -1,4 +1,4 @@
-// Work whose result is shared by all calls that were made before it started.
+// Runs work whose result is shared by all calls that were made before it started.
 
 /** The pause between two runs, unless a call passes another one. */
 const defaultPauseMs = 100;

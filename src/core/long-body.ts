@@ -1,5 +1,5 @@
-// The length above which a body is long: only few requests with long bodies may wait, because Bun
-// keeps what arrives of them in memory.
+// Says whether a request has a long body: only few of those may wait, because Bun keeps what
+// arrives of them in memory.
 
 /**
  * Bun reads a body up to this size in one piece, and its whole length is reserved at once. Read

@@ -1,4 +1,5 @@
-// Loopback hosts, traffic to which does not leave the machine.
+// Recognizes hosts and URLs whose traffic does not leave the machine, or nobody on the way can
+// read.
 
 /** Whether a host is a loopback address or localhost. An IPv6 address is given without brackets. */
 export function isLoopback(host: string): boolean {

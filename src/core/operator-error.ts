@@ -1,4 +1,4 @@
-// Errors that an operator can correct.
+// Defines errors that an operator can correct.
 
 /** An error that a command prints as one line, without a stack. Its message contains what to do. */
 export class OperatorError extends Error {

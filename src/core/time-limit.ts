@@ -1,4 +1,4 @@
-// A bound on a wait.
+// Limits how long a promise is waited for.
 
 /** Rejects with an error that says who has not responded, unless a promise is settled in time. */
 export function withinTime<Value>(promise: Promise<Value>, msMax: number, who: string): Promise<Value> {

@@ -1,4 +1,5 @@
-// The admin listener: liveness, readiness, metrics, and the routes of others.
+// Serves liveness, readiness, the metrics and the routes of extras to operators, on a listener of
+// their own.
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import { serveOptions } from "../http/listener.ts";

@@ -1,4 +1,4 @@
-// Authentication of a request: its header fields in, the caller or an ApiError out.
+// Finds out from the header fields of a request who sends it, or why it is rejected.
 
 import type { Access } from "../contract/access.ts";
 import { ApiError, invalidToken } from "../contract/errors.ts";

@@ -1,4 +1,4 @@
-// The client that a request is from, or why it is not accepted; and how the store names it.
+// Says which client a request is from, and finds the key under which the store keeps that client.
 
 import { ApiError, unavailable } from "../contract/errors.ts";
 import type { Emit } from "../observability/server-event.ts";

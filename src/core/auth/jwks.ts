@@ -1,4 +1,4 @@
-// The keys of an identity provider (RFC 7517), fetched at an interval. A provider that is away
+// Fetches the keys of an identity provider (RFC 7517) at an interval. A provider that is away
 // leaves the keys as they are. jose's remote key set would contact it then for each token with an
 // unknown key, and does not report that the keys have changed.
 

@@ -101,18 +101,11 @@ export class JwtVerifier {
     const result = await this.#verifyOnce(token, hash);
     if (result !== "unknownKey") return result;
     if (this.#keyLookups === keyLookupsMax) return tooManyVerifications;
-    if (!(await this.#lookForKeys())) return keysUnavailable;
+    this.#keyLookups++;
+    const isAnswered = await this.#keys.look().finally(() => this.#keyLookups--);
+    if (!isAnswered) return keysUnavailable;
     const second = await this.#verifyOnce(token, hash);
     return second === "unknownKey" ? badSignature : second;
-  }
-
-  async #lookForKeys(): Promise<boolean> {
-    this.#keyLookups++;
-    try {
-      return await this.#keys.look();
-    } finally {
-      this.#keyLookups--;
-    }
   }
 
   async #verifyOnce(token: string, hash: string): Promise<AuthResult | "unknownKey"> {

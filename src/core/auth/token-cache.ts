@@ -1,6 +1,6 @@
-// The tokens that a running server accepts: all of the store's, which are tens. One integer in the
-// store changes with them, and is read once a second; not where nobody has used a token for a minute,
-// and then before the next one is accepted.
+// Keeps the tokens that a running server accepts in memory: all of the store's, which are tens. One
+// integer in the store changes with them, and is read once a second; not where nobody has used a
+// token for a minute, and then before the next one is accepted.
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import { invalidToken, unavailable } from "../contract/errors.ts";
@@ -155,15 +155,13 @@ export class TokenCache {
     const caller = this.#callerIfActive(cached);
     // Known ones need no limit: there are as many as there are connections.
     if (caller !== undefined && this.#timer === undefined && !this.#hasFailed) return this.#waitForRead(hash);
-    if (cached === undefined || caller === undefined) return this.#callerAfterRead(hash, hasLongBody);
+    if (cached === undefined || caller === undefined) {
+      if (this.#hasFailed) return storeUnavailable;
+      return this.#waiting < waitingMax(hasLongBody) ? this.#waitForRead(hash) : tooManyUnknown;
+    }
     if (this.#byCredentials.size === credentialsMax) this.#byCredentials.clear();
     this.#byCredentials.set(credentials, cached);
     return caller;
-  }
-
-  #callerAfterRead(hash: string, hasLongBody: boolean): AuthResult | Promise<AuthResult> {
-    if (this.#hasFailed) return storeUnavailable;
-    return this.#waiting < waitingMax(hasLongBody) ? this.#waitForRead(hash) : tooManyUnknown;
   }
 
   async #waitForRead(hash: string): Promise<AuthResult> {

@@ -1,4 +1,4 @@
-// A token: the prefix `pst_` and 256 random bits.
+// Makes tokens, of the prefix `pst_` and 256 random bits, and says when one is accepted.
 
 import { printable } from "../observability/terminal.ts";
 import { effectiveExpiry, type NewToken, type TokenRecord } from "../store/shared/token-record.ts";

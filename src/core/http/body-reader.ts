@@ -1,4 +1,4 @@
-// The body of a request: its media type, its buffer, and its limits of bytes and time.
+// Reads the body of a request within limits of bytes, time and memory, and checks its media type.
 
 import { MIMEType } from "node:util";
 import type { Caller } from "../auth/caller.ts";

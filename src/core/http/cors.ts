@@ -1,5 +1,6 @@
-// Cross-origin requests (the CORS protocol of the Fetch standard): documentation playgrounds need
-// them, and bearer tokens are not ambient credentials, so any origin may be allowed.
+// Lets pages of other web origins use the service (the CORS protocol of the Fetch standard).
+// Documentation playgrounds need it, and bearer tokens are not ambient credentials, so any origin
+// may be allowed.
 
 import type { Handler } from "./handler.ts";
 import type { Operation } from "./operation.ts";

@@ -1,4 +1,4 @@
-// The errors with which the queue and the store end a create.
+// Makes the errors with which the queue and the store end a create.
 
 import type { Collection, Plant } from "../contract/contract.ts";
 import { ApiError, unavailable } from "../contract/errors.ts";

@@ -1,4 +1,4 @@
-// The create, such as POST {base}/plants: everything that happens to a request, in its order.
+// Runs a create, such as POST {base}/plants: everything that happens to the request, in its order.
 
 import type { Caller } from "../auth/caller.ts";
 import type { Collection } from "../contract/contract.ts";

@@ -1,4 +1,5 @@
-// Entity tags (RFC 9110, section 8.8.3) of single resources, and the conditions that name them.
+// Makes the entity tags (RFC 9110, section 8.8.3) of single resources, and checks the conditions
+// that name them.
 
 import type { Collection, Plant } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";

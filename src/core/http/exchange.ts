@@ -1,5 +1,5 @@
-// One request of the public listener, from its arrival to its one response. The time-out of its
-// body, the queue and the commit settle this same object, and the first of them wins.
+// Carries one request of the public listener from its arrival to its one response. The time-out of
+// its body, the queue and the commit settle this same object, and the first of them wins.
 
 import type { Caller } from "../auth/caller.ts";
 import type { Collection, Contract, Plant } from "../contract/contract.ts";

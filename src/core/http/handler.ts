@@ -1,4 +1,4 @@
-// The handler of the public listener: passes a request to its operation, and rejects all others.
+// Passes each request of the public listener to its operation, and rejects all others.
 
 import { normalizePercent } from "../contract/json/percent-encoding.ts";
 import { Exchange, type ExchangeDependencies } from "./exchange.ts";

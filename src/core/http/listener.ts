@@ -1,4 +1,4 @@
-// The public listener: HTTP, or HTTPS with a certificate.
+// Opens the public listener: HTTP, or HTTPS with a certificate.
 
 import type { Handler, RequestContext } from "./handler.ts";
 import type { Operation } from "./operation.ts";

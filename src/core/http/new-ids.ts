@@ -1,4 +1,4 @@
-// The ids that the server chooses: ordered by time, and the same again for the same
+// Makes the ids that the server chooses: ordered by time, and the same again for the same
 // Idempotency-Key.
 
 import type { Caller } from "../auth/caller.ts";

@@ -1,4 +1,4 @@
-// The part of the served OpenAPI document that an operation brings along.
+// Defines the part of the served OpenAPI document that an operation brings along.
 
 export interface OperationDocument {
   readonly summary: string;

@@ -1,4 +1,4 @@
-// An operation of the public listener, and the parts of the server that it uses.
+// Defines an operation of the public listener, and the parts of the server that it uses.
 
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { ResolveCreator } from "../auth/caller.ts";

@@ -1,4 +1,5 @@
-// The rate limit of each caller, and its RateLimit fields (draft-ietf-httpapi-ratelimit-headers).
+// Limits the rate of each caller, and tells it in RateLimit fields
+// (draft-ietf-httpapi-ratelimit-headers).
 
 import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../contract/errors.ts";

@@ -1,4 +1,4 @@
-// The id of a request, by which its response, its log line and its trace are found.
+// Gives a request the id by which its response, its log line and its trace are found.
 
 /** Ids that are accepted from clients: without spaces, quotes and control characters. */
 const wellFormedId = /^[\w.~:+/=@-]{1,128}$/;

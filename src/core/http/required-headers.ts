@@ -1,4 +1,4 @@
-// The header fields that a contract requires.
+// Checks the header fields that a contract requires of a request.
 
 import { isMatch, type RequiredHeader } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";

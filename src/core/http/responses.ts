@@ -1,4 +1,4 @@
-// The JSON responses of the public listener.
+// Writes the responses of the public listener: a plant that was created, or an error.
 
 import type { Collection, Plant } from "../contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat, formOf } from "../contract/error-format.ts";

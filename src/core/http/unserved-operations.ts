@@ -1,4 +1,4 @@
-// The operations that a contract describes and this server does not have: they respond with 501.
+// Responds with 501 to operations that a contract describes and this server does not have.
 
 import type { Contract } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";

@@ -1,4 +1,4 @@
-// The log line of each event. No line has tokens or fields of plants.
+// Words the log line of each event. No line has tokens or fields of plants.
 
 import type { RequestRecord, ServerEvent } from "./server-event.ts";
 

@@ -1,4 +1,4 @@
-// The log: events as lines on standard error, without tokens and fields of plants.
+// Writes events as lines of the log on standard error, without tokens and fields of plants.
 
 import { SonicBoom } from "sonic-boom";
 import { errorRegistry, isErrorCode } from "../contract/errors.ts";
@@ -78,7 +78,10 @@ export class Log {
   #logEvent(event: LoggedEvent): void {
     const { level, message, fields } = lineOf(event);
     if (!this.#levels.includes(level)) return;
-    const suppressed = level === "info" ? 0 : this.#throttle(event.kind);
+    const linesMax = event.kind === "internalError" ? internalErrorsMax : 1;
+    const limiter = this.#throttles.get(event.kind) ?? new FixedWindowLimiter(linesMax, throttledIntervalMs);
+    this.#throttles.set(event.kind, limiter);
+    const suppressed = level === "info" ? 0 : limiter.tryAcquire(this.#now());
     if (suppressed === undefined) return;
     const line = { level, message, fields: { ...fields, suppressed: suppressed || undefined } };
     this.#write(this.#format.event(line, new Date()));
@@ -86,14 +89,6 @@ export class Log {
 
   #write(line: string): void {
     this.#output.stream.write(`${line}\n`);
-  }
-
-  /** Returns how many lines of a kind were suppressed, or undefined if this one is too. */
-  #throttle(kind: LoggedEvent["kind"]): number | undefined {
-    const linesMax = kind === "internalError" ? internalErrorsMax : 1;
-    const limiter = this.#throttles.get(kind) ?? new FixedWindowLimiter(linesMax, throttledIntervalMs);
-    this.#throttles.set(kind, limiter);
-    return limiter.tryAcquire(this.#now());
   }
 }
 

@@ -1,5 +1,4 @@
-// The metrics in Prometheus' text format: counters and histograms of events, and gauges that are
-// read at each scrape.
+// Counts events for Prometheus, in counters and histograms, and reads gauges at each scrape.
 
 import { CoalescedWork } from "../coalesced-work.ts";
 import { type ErrorCode, errorRegistry } from "../contract/errors.ts";

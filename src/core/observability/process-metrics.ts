@@ -1,4 +1,4 @@
-// The metrics of the process, with the names that Prometheus' client libraries give them.
+// Measures the process, in metrics with the names that Prometheus' client libraries give them.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";

@@ -1,4 +1,5 @@
-// Prometheus' text format, 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/
+// Writes Prometheus' text format 0.0.4,
+// https://prometheus.io/docs/instrumenting/exposition_formats/.
 
 export const prometheusContentType = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -29,12 +30,11 @@ export function labels(values: Readonly<Record<string, string | number>>): strin
 }
 
 export function renderMetrics(metrics: readonly Metric[]): string {
-  return metrics.map(renderMetric).join("\n");
-}
-
-function renderMetric({ type, name, help, samples }: Metric): string {
-  const lines = samples.map(([suffix, value]) => `${name}${suffix} ${value}\n`);
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+  const texts = metrics.map(({ type, name, help, samples }) => {
+    const lines = samples.map(([suffix, value]) => `${name}${suffix} ${value}\n`);
+    return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+  });
+  return texts.join("\n");
 }
 
 function toSamples(samples: number | readonly Sample[]): readonly Sample[] {

@@ -1,4 +1,4 @@
-// The lines of the log for people, in local time: `22:43:50 POST /plants 200 created 33 ms token=ci`.
+// Writes the lines of the log for people: `22:43:50 POST /plants 200 created 33 ms token=ci`.
 
 import { errorRegistry, isErrorCode } from "../contract/errors.ts";
 import type { LineFormat } from "./log-lines.ts";

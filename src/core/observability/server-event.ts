@@ -1,4 +1,4 @@
-// Everything that is logged, counted or traced, as one closed union, which sinks interpret.
+// Lists everything that is logged, counted or traced, as one closed union of events.
 
 import type { ErrorCode } from "../contract/errors.ts";
 

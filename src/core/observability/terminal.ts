@@ -1,4 +1,4 @@
-// Text for people: colours, and characters that a terminal cannot show.
+// Colours text for people, and escapes the characters that a terminal cannot show.
 
 /** The codes of ECMA-48, Select Graphic Rendition. */
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;

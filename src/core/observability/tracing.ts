@@ -1,6 +1,6 @@
-// Traces: a span for each request, with a child span for its commit, exported to an OpenTelemetry
-// collector. Spans are made from events after a request is completed, so request handling does not
-// depend on tracing. OpenTelemetry is imported only if tracing is started.
+// Exports a span for each request, with a child span for its commit, to an OpenTelemetry collector.
+// Spans are made from events after a request is completed, so request handling does not depend on
+// tracing. OpenTelemetry is imported only if tracing is started.
 
 import { errorRegistry, isErrorCode } from "../contract/errors.ts";
 import { withinTime } from "../time-limit.ts";

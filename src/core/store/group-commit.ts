@@ -1,4 +1,4 @@
-// Group commit: creates that arrive while a batch is being committed form the next batch, so the
+// Commits creates in batches: those that arrive while one is being committed form the next, so the
 // duration of a commit determines the size of the batches. A timer only ends the wait of a batch
 // that is held back, see #holdBack.
 

@@ -1,6 +1,7 @@
-// Calls in groups: those that arrive while a group is under way form the next one, so that one query
-// or one transaction serves many callers, and a lone caller waits for nobody. Callers take turns:
-// whoever makes thousands of calls waits for his own, and others for one call of each caller.
+// Runs calls in groups: those that arrive while a group is under way form the next one, so that one
+// query or one transaction serves many callers, and a lone caller waits for nobody. Callers take
+// turns: whoever makes thousands of calls waits for his own, and others for one call of each
+// caller.
 
 import { OperatorError } from "../operator-error.ts";
 

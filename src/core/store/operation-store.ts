@@ -1,4 +1,5 @@
-// The store for operations other than the create: callers take turns, and lists delay nobody.
+// Reads and changes the store for operations other than the create: callers take turns, and lists
+// delay nobody.
 
 import type { Collection } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";

@@ -1,4 +1,4 @@
-// The interface of a storage engine. Each engine is a folder next to this file.
+// Defines what a storage engine does. Each engine is a folder next to this file.
 
 import { type Collection, type Contract, type Plant, valuesEqual } from "../contract/contract.ts";
 import { OperatorError } from "../operator-error.ts";

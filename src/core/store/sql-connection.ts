@@ -1,4 +1,4 @@
-// The interface through which an extra reads a store by its own SQL. It never delays creates.
+// Defines how an extra reads a store by its own SQL. It never delays creates.
 
 import { OperatorError } from "../operator-error.ts";
 

@@ -1,5 +1,6 @@
-// A client for channel_binding=require. node-postgres uses SCRAM-SHA-256-PLUS where the server
-// offers it, and lets a server that does not, such as one in the middle, choose a weaker way.
+// Refuses servers that do not bind the password to the TLS connection, for channel_binding=require.
+// node-postgres uses SCRAM-SHA-256-PLUS where the server offers it, and lets a server that does
+// not, such as one in the middle, choose a weaker way.
 
 import type { Duplex } from "node:stream";
 import { Client, type ClientConfig } from "./driver.ts";

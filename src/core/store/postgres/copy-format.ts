@@ -1,4 +1,4 @@
-// Plants in the text format of COPY (PostgreSQL manual, "COPY", "Text Format"): columns are
+// Writes plants in the text format of COPY (PostgreSQL manual, "COPY", "Text Format"): columns are
 // separated by tabs, rows end with a line feed, \N is null, and special characters are escaped with
 // a backslash.
 

@@ -1,5 +1,5 @@
-// One COPY … FROM STDIN after another, as a query of node-postgres. The rows follow without a wait for
-// the server, so it is one round trip.
+// Sends one COPY … FROM STDIN after another, as a query of node-postgres. The rows follow without a
+// wait for the server, so it is one round trip.
 
 import type { Connection, Submittable } from "./driver.ts";
 

@@ -1,4 +1,4 @@
-// The PostgreSQL client node-postgres and its streams for COPY, imported here and nowhere else.
+// Exports what is used of node-postgres, which nothing else imports.
 
 export {
   Client,

@@ -67,14 +67,11 @@ export function classifyError(error: unknown): Failure {
   return retryableStates.test(state) ? "retryable" : "rejected";
 }
 
-/** A message in one line: Citus quotes that of another node, which has several. */
-function oneLine(message: string): string {
-  return message.trim().replaceAll(/\s*\n\s*/g, " ");
-}
-
 /** The reason of an error, for an operator. */
 export function errorReason(error: unknown): string {
-  if (error instanceof DatabaseError) return `${oneLine(error.message)} (${error.code})`;
+  // Citus quotes the message of another node, which has several lines.
+  if (error instanceof DatabaseError)
+    return `${error.message.trim().replaceAll(/\s*\n\s*/g, " ")} (${error.code})`;
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
   return error.message || code || error.name;

@@ -1,4 +1,4 @@
-// The connections to one host. Each is checked and gets its parameters once, when it opens.
+// Keeps the connections to one host. Each is checked and gets its parameters once, when it opens.
 
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -184,17 +184,13 @@ export class HostPool implements Queries {
 
   /** Accepts no more statements, and closes all connections after a second. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
     // Needed even if end() has resolved: it does not wait for idle connections, and a host that
     // hangs never closes its side, which would keep the process running.
     setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, closeMsMax).unref();
-    await this.#pool.end();
+    this.#closing ??= this.#pool.end();
+    return this.#closing;
   }
 
   async #use<Result>(

@@ -1,4 +1,5 @@
-// The tables of the collections: creates batches, and probes.
+// Creates batches on PostgreSQL, again after a failure that may pass, and probes whether that is
+// possible.
 
 import { type Contract, sampleValues } from "../../contract/contract.ts";
 import { randomId } from "../../contract/plant-id.ts";

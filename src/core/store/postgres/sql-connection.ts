@@ -1,4 +1,4 @@
-// The SqlConnection of the PostgreSQL engine, on connections that no batch uses.
+// Reads PostgreSQL for extras and operations, on connections that no batch uses.
 
 import type { Contract } from "../../contract/contract.ts";
 import { type Page, type PageQuery, pageWork, type ReadConnection } from "../shared/page.ts";

@@ -1,4 +1,4 @@
-// Runs the SQL that every engine has in common.
+// Runs the SQL that every engine has in common on a connection of PostgreSQL.
 
 import type { SqlWork } from "../shared/sql-work.ts";
 import type { SqlStatement } from "../sql-connection.ts";

@@ -1,4 +1,4 @@
-// The PostgreSQL engine: commits on the primary of its hosts, several batches at a time.
+// Stores plants on PostgreSQL: commits on the primary of its hosts, several batches at a time.
 
 import type { Contract } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
@@ -112,7 +112,11 @@ export class PostgresStore implements ServerStore {
   }
 
   bytesOnDisk(): Promise<number> {
-    return this.#primary.once((pool) => this.#bytesOfTables(pool)).catch(rejectForOperator);
+    const bytesOf = async (pool: Queries) => {
+      const { rows } = await pool.query<{ bytes: string }>(bytesSql);
+      return Number(rows[0]?.bytes) + (await bytesOnNodes(pool));
+    };
+    return this.#primary.once(bytesOf).catch(rejectForOperator);
   }
 
   async openSql(): Promise<PostgresSqlConnection> {
@@ -122,13 +126,8 @@ export class PostgresStore implements ServerStore {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#primary.close(), this.#edits.close()]);
   }
-
-  /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
-  async #bytesOfTables(pool: Queries): Promise<number> {
-    const { rows } = await pool.query<{ bytes: string }>(bytesSql);
-    return Number(rows[0]?.bytes) + (await bytesOnNodes(pool));
-  }
 }
 
+/** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
 const bytesSql = `SELECT sum(pg_total_relation_size(quote_ident(name)::regclass)) AS bytes
   FROM (SELECT name FROM collections UNION VALUES ('tokens'), ('creators'), ('edits')) AS tables`;

@@ -1,5 +1,5 @@
-// The schemas of everything that a store has held: it takes back what an earlier contract dropped if
-// that has the same schema.
+// Keeps the schemas of everything that a store has held: it takes back a field or a collection that
+// an earlier contract dropped if that has the same schema.
 
 import type { Collection, Field } from "../../contract/contract.ts";
 import { parseExactJson, toExactJson } from "../../contract/json/exact-json.ts";

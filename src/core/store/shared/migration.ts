@@ -21,7 +21,6 @@ import {
   chooseContract,
   countSql,
   isSameSource,
-  type MigrationOptions,
   type MigrationReport,
   reportChange,
 } from "./store-contract.ts";
@@ -77,7 +76,7 @@ export function notUpToDate(store: string, version: number, wanted?: ContractSou
 }
 
 /** What a store is brought to. */
-export interface Migration extends Pick<MigrationOptions, "dropFields"> {
+export interface Migration extends Pick<ContractChoice, "dropFields"> {
   readonly contract: Contract;
   readonly change: ContractChange;
 }
@@ -96,10 +95,17 @@ interface OpeningStore {
 }
 
 /** The contract to open a store with: its own by default. */
-export interface ContractChoice extends MigrationOptions {
+export interface ContractChoice {
   readonly contract?: ContractSource | undefined;
   /** One that need not be read again. */
   readonly known?: Contract | undefined;
+  /**
+   * The fields, and paths of collections, that the contract may drop although plants have values of
+   * them.
+   */
+  readonly dropFields?: readonly string[] | undefined;
+  /** Called once the store was created or migrated. */
+  readonly onMigrated?: ((report: MigrationReport) => void) | undefined;
   /**
    * Called before the store is created or migrated, with the contract that is wanted, if any, and
    * again if another process comes first. If it rejects, the store stays as it is. Only servers

@@ -1,4 +1,5 @@
-// Edits of stored plants, by operators and by clients, with the SQL of every engine.
+// Changes and deletes stored plants, and records each edit in the history, with the SQL of every
+// engine.
 
 import {
   type Collection,

@@ -1,4 +1,4 @@
-// Plants in the history, as the JSON of a body that would create them.
+// Reads plants of the history, which has each as the JSON of a body that would create it.
 
 import { type Collection, type Plant, valuesEqual } from "../../contract/contract.ts";
 import type { ApiError } from "../../contract/errors.ts";

@@ -1,5 +1,5 @@
-// The tables of a store: those of its collections, with the columns that the contract gives them, and
-// those that all collections share.
+// Writes the statements that create and alter the tables of a store: those of its collections, with
+// the columns that the contract gives them, and those that all collections share.
 
 import type { Collection, Field } from "../../contract/contract.ts";
 import type { ColumnValue } from "../../contract/values/stored-types.ts";

@@ -1,4 +1,5 @@
-// The tokens table, and the creators that it shares with the plants: the SQL of every engine.
+// Reads and changes the tokens of a store, and the creators that they share with the plants, with
+// the SQL of every engine.
 
 import { query, type SqlWork } from "./sql-work.ts";
 import {

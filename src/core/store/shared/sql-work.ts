@@ -1,5 +1,5 @@
-// SQL that every engine runs, as generators that yield statements: SQLite runs them without a
-// pause, so nothing comes in between; PostgreSQL gets those of one yield in one round trip.
+// Defines SQL that every engine runs as generators that yield statements: SQLite runs them without
+// a pause, so nothing comes in between; PostgreSQL gets those of one yield in one round trip.
 
 import type { SqlStatement, SqlValue } from "../sql-connection.ts";
 

@@ -1,4 +1,5 @@
-// The contract of a store: it is written into the store when that is created, and read there.
+// Chooses the contract to open a store with, which has its own, and says what a change adds and
+// drops.
 
 import type { Collection, Contract, ContractSource, Field, Words } from "../../contract/contract.ts";
 import { OperatorError } from "../../operator-error.ts";
@@ -36,17 +37,6 @@ export interface MigrationReport {
   readonly isNew: boolean;
   readonly added: readonly string[];
   readonly dropped: readonly string[];
-}
-
-/** How a store is migrated. */
-export interface MigrationOptions {
-  /**
-   * The fields, and paths of collections, that the contract may drop although plants have values of
-   * them.
-   */
-  readonly dropFields?: readonly string[] | undefined;
-  /** Called once the store was created or migrated. */
-  readonly onMigrated?: ((report: MigrationReport) => void) | undefined;
 }
 
 /** The change of a contract that stays as it is, or that of a new store. */

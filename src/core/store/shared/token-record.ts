@@ -1,4 +1,4 @@
-// Tokens as they are stored, which have only their hashes, and how one replaces another.
+// Defines tokens as they are stored, by their hashes, and how one replaces another.
 
 /** A token as it is issued. Times are milliseconds since the epoch. */
 export interface NewToken {

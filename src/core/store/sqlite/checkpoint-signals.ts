@@ -1,5 +1,5 @@
-// Signals between the committing thread and the checkpoint thread: a few integers in the memory
-// that the threads share, so that neither waits for the main thread.
+// Signals between the committing thread and the checkpoint thread by a few integers in the memory
+// that they share, so that neither waits for the main thread.
 
 import { signalsAt } from "./shared-batch.ts";
 

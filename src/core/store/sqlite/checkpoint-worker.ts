@@ -1,4 +1,5 @@
-// The worker that copies the WAL into the database file on its own connection, during commits.
+// Copies the write-ahead log into the database file during commits, in a worker with a connection
+// of its own.
 
 import { fdatasyncSync } from "node:fs";
 import { checkpoint, restartPages } from "./checkpoint.ts";

@@ -1,5 +1,4 @@
-// SQLite's checkpoints, which copy the write-ahead log (WAL) into the database file, and keep it
-// short.
+// Keeps SQLite's write-ahead log (WAL) short by checkpoints, which copy it into the database file.
 
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { walBytesKept } from "./connection.ts";

@@ -1,5 +1,5 @@
-// The worker that holds the SQLite file open for writing, so that the network never waits for the
-// disk.
+// Commits batches in a worker that has the SQLite file open for writing, so that the network never
+// waits for the disk.
 
 import { type ContractSource, collectionOf } from "../../contract/contract.ts";
 import { receivedContract, type SentContract } from "../../contract/sent-contract.ts";

@@ -1,4 +1,5 @@
-// An fsync that failed: its error, the marker beside the store, and the recovery of the store.
+// Marks a store whose fsync has failed by a file beside it, and recovers the store when it is
+// opened next.
 
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";

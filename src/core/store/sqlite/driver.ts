@@ -1,4 +1,4 @@
-// Bun's SQLite, imported here and nowhere else.
+// Exports what is used of Bun's SQLite, which nothing else imports.
 
 import { constants, SQLiteError } from "bun:sqlite";
 

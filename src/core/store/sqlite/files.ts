@@ -1,4 +1,4 @@
-// The files of a store: their names, their identity, and how they reach stable storage.
+// Names, measures and identifies the files of a store, and puts them on stable storage.
 
 import { closeSync, existsSync, fsyncSync, openSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";

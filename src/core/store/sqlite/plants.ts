@@ -1,4 +1,4 @@
-// The tables of the collections: commits batches.
+// Commits batches to the tables of the collections of a SQLite file.
 
 import { type Collection, type Plant, type PlantColumns, sampleValues } from "../../contract/contract.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
@@ -48,10 +48,8 @@ export class SqlitePlants {
     return this.#tableOf(collection).get(id);
   }
 
-  #tableOf({ table: name }: Collection): PlantTable {
-    const table = this.#tables.get(name);
-    if (table === undefined) throw new Error(`The store has no table ${name}`);
-    return table;
+  #tableOf({ table }: Collection): PlantTable {
+    return this.#tables.get(table) as PlantTable;
   }
 }
 

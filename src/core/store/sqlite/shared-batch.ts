@@ -1,7 +1,7 @@
-// A batch and its outcomes, in memory that the main thread and the committing thread share. A
-// message costs each of two threads some 20 µs and a turn of its event loop. Here the committing
-// thread waits in Atomics.wait, and the main thread is told by Atomics.waitAsync. One batch is in
-// flight at a time: a second one gained nothing, as the next batch would be smaller.
+// Passes a batch and its outcomes between the main thread and the committing thread in memory that
+// they share. A message costs each of two threads some 20 µs and a turn of its event loop. Here the
+// committing thread waits in Atomics.wait, and the main thread is told by Atomics.waitAsync. One
+// batch is in flight at a time: a second one gained nothing, as the next batch would be smaller.
 
 import { type Collection, countCodeUnits, type Field } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";

@@ -1,4 +1,4 @@
-// The SqlConnection of the SQLite engine: reads run in their own thread.
+// Reads a SQLite store for extras and operations in a thread of its own.
 
 import type { Contract } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";

@@ -1,4 +1,4 @@
-// The worker of a SqlConnection that reads: a slow statement delays neither commits nor network.
+// Runs reads in a worker, so that a slow statement delays neither commits nor the network.
 
 import { receivedContract, type SentContract } from "../../contract/sent-contract.ts";
 import { SqlReader } from "./sql-reader.ts";

@@ -1,5 +1,5 @@
-// The SQLite engine in the thread that opens it. Its promises are settled when they are returned:
-// every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
+// Stores plants in a SQLite file, in the thread that opens it. Its promises are settled when they
+// are returned: every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
 import type { Contract } from "../../contract/contract.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";

@@ -1,4 +1,4 @@
-// Transactions on a store that other processes use at the same time.
+// Runs transactions on a store that other processes use at the same time.
 
 import { OperatorError } from "../../operator-error.ts";
 import type { SqlWork } from "../shared/sql-work.ts";

@@ -1,5 +1,5 @@
-// Remote calls from the main thread to a worker, over postMessage. One call is with the worker at a
-// time, so neither a call nor its response carries a number.
+// Calls functions of a worker from the main thread, over postMessage. One call is with the worker
+// at a time, so neither a call nor its response carries a number.
 
 import { errorMessage, OperatorError } from "../../operator-error.ts";
 import { NotUpToDate } from "../shared/migration.ts";

@@ -1,4 +1,4 @@
-// The SQLite engine of a server: SqliteStore in a worker thread.
+// Stores the plants of a server in a SQLite file: SqliteStore in a worker thread.
 
 import { closeSync, openSync } from "node:fs";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
@@ -24,7 +24,7 @@ export class SqliteWorkerStore implements PlantStore {
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   readonly #path: string;
-  #contract: Contract | undefined;
+  contract!: Contract;
   readonly #commitThread: WorkerClient<typeof openStore>;
   readonly #batches = new BatchSender();
   readonly #signals = new CheckpointSignals(this.#batches.buffer);
@@ -86,23 +86,14 @@ export class SqliteWorkerStore implements PlantStore {
     try {
       const source = await store.#commitThread.served.thread.source();
       const isKnown = read !== undefined && isSameSource(read.source, source);
-      store.#useContract(isKnown ? (read as Contract) : await readSource(source));
+      store.contract = isKnown ? (read as Contract) : await readSource(source);
+      store.#batches.useCollections(store.contract.collections);
       await store.#startCheckpoints(events);
     } catch (error) {
       await store[Symbol.asyncDispose]();
       throw error;
     }
     return store;
-  }
-
-  get contract(): Contract {
-    if (this.#contract === undefined) throw new Error("The store is not open");
-    return this.#contract;
-  }
-
-  #useContract(contract: Contract): void {
-    this.#contract = contract;
-    this.#batches.useCollections(contract.collections);
   }
 
   async #startCheckpoints({ onFailed }: StoreEvents): Promise<void> {

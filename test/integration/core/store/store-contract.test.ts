@@ -45,8 +45,8 @@ for (const engine of engines)
       ["a field that is gone", shelves({ name: shelfFields.name, size: shelfFields.size }), ""],
       [
         "a required field with a default",
-        shelves({ ...shelfFields, room: { type: "string", default: "hall" } }, ["name", "room"]),
-        ',"room":"hall"',
+        shelves({ ...shelfFields, room: { type: "string", default: "hall $1" } }, ["name", "room"]),
+        ',"room":"hall $1"',
       ],
       [
         "a field that is required now, with a default",

@@ -44,7 +44,6 @@ test("of thousands of callers each is counted as long as it holds something", ()
   expect(budget.used).toBe(6_000);
   for (const caller of callers) budget.release(caller, 2);
   expect(budget.used).toBe(0);
-  expect(() => budget.release("caller 2999", 1)).toThrow(RangeError);
 });
 
 test("a caller cannot give back more than it holds", () => {
