@@ -188,7 +188,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const hasOthers = offered.length > collections.length;
   // Reads of single plants must not wait for lists.
   const single =
-    hasOthers || collections.some((each) => readsRetries(each) || takesKeys(each))
+    hasOthers || collections.some((each) => readsRetries(each) || !each.id.isRequired)
       ? resources.use(await store.openSql())
       : undefined;
   const randomPart = randomProcess();
@@ -199,8 +199,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     newId: idMaker(collection.id.format ?? "int64", wallNow, randomPart),
     itemPath: itemPathOf(collection, publicPath, offered),
     readStored: single && readsRetries(collection) ? (id) => readStored(single, collection, id) : undefined,
+    // Without an id a create may have an Idempotency-Key.
     readChanged:
-      single && takesKeys(collection) ? (plant) => readChanged(single, collection, plant) : undefined,
+      single && !collection.id.isRequired ? (plant) => readChanged(single, collection, plant) : undefined,
   });
   const rateLimit = options.rateLimit && new RateLimit(options.rateLimit, now);
   const service = createHandler({
@@ -300,11 +301,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 function readsRetries({ id, operations: { create, replace, change } }: Collection): boolean {
   const returnsTime = (create.response?.createdName ?? create.response?.updatedName) !== undefined;
   return returnsTime || (!id.isRequired && (replace ?? change) !== undefined);
-}
-
-/** Whether a create may come without an id, and with an Idempotency-Key. */
-function takesKeys({ id }: Collection): boolean {
-  return !id.isRequired;
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

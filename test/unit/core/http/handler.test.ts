@@ -240,13 +240,26 @@ test("responses that need no commit are sent a hundred in a turn of the event lo
   }
 });
 
-test("a well-formed X-Request-Id of a request is returned, and a malformed one is replaced", async () => {
+test("a request has the well-formed X-Request-Id that it came with, or the id of its trace, or a new one", async () => {
   const { handler } = handlerWith("created");
-  const idOf = async (id: string) =>
-    (await handler(request("GET", "/", { "X-Request-Id": id }), context)).headers.get("x-request-id");
+  const idOf = async (headers: Record<string, string>) =>
+    (await handler(request("GET", "/", headers), context)).headers.get("x-request-id");
   for (const id of ["a", "0f8fad5b-d9cb-469f-a165-70867728950e", "a".repeat(128)])
-    expect(await idOf(id)).toBe(id);
-  for (const id of ["two words", '"quoted"', "<b>", "a".repeat(129)]) expect(await idOf(id)).toBe("test-1");
+    expect(await idOf({ "X-Request-Id": id })).toBe(id);
+  for (const id of ["two words", '"quoted"', "<b>", "a".repeat(129)])
+    expect(await idOf({ "X-Request-Id": id })).toBe("test-1");
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const traceparent = `00-${trace}-00f067aa0ba902b7-01`;
+  expect(await idOf({ traceparent })).toBe(trace);
+  expect(await idOf({ traceparent, "X-Request-Id": "mine" })).toBe("mine");
+  for (const malformed of [
+    `ff-${trace}-00f067aa0ba902b7-01`,
+    `00-${"0".repeat(32)}-00f067aa0ba902b7-01`,
+    `00-${trace}-${"0".repeat(16)}-01`,
+    `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
+    trace,
+  ])
+    expect(await idOf({ traceparent: malformed })).toBe("test-1");
 });
 
 test("a field of one 200 is not in another one", async () => {
@@ -260,24 +273,6 @@ test("a field of one 200 is not in another one", async () => {
     "content-type": "application/json",
     "x-request-id": "two",
   });
-});
-
-test("the id of the trace is that of a request without an X-Request-Id", async () => {
-  const { handler } = handlerWith("created");
-  const idOf = async (headers: Record<string, string>) =>
-    (await handler(request("GET", "/", headers), context)).headers.get("x-request-id");
-  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
-  const traceparent = `00-${trace}-00f067aa0ba902b7-01`;
-  expect(await idOf({ traceparent })).toBe(trace);
-  expect(await idOf({ traceparent, "X-Request-Id": "mine" })).toBe("mine");
-  for (const malformed of [
-    `ff-${trace}-00f067aa0ba902b7-01`,
-    `00-${"0".repeat(32)}-00f067aa0ba902b7-01`,
-    `00-${trace}-${"0".repeat(16)}-01`,
-    `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
-    trace,
-  ])
-    expect(await idOf({ traceparent: malformed })).toBe("test-1");
 });
 
 test.each(["/nothing/", "/v1/plants/"])(
