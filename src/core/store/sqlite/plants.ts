@@ -1,6 +1,12 @@
 // Commits batches to the tables of the collections of a SQLite file.
 
-import { type Collection, type Plant, type PlantColumns, sampleValues } from "../../contract/contract.ts";
+import {
+  type Collection,
+  type Plant,
+  type PlantColumns,
+  sampleValues,
+  withValue,
+} from "../../contract/contract.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
 import { type PlantId, randomId } from "../../contract/plant-id.ts";
 import type { ColumnValue } from "../../contract/values/stored-types.ts";
@@ -8,6 +14,9 @@ import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } fr
 import type { Database } from "./driver.ts";
 import { failureReason } from "./errors.ts";
 import type { Transactions } from "./transactions.ts";
+
+/** A long name: on a nearly full disk a short one may still fit. */
+const probeText = "x".repeat(100);
 
 export class SqlitePlants {
   readonly #transactions: Transactions;
@@ -48,8 +57,10 @@ export class SqlitePlants {
     return this.#tableOf(collection).get(id);
   }
 
-  #tableOf({ table }: Collection): PlantTable {
-    return this.#tables.get(table) as PlantTable;
+  #tableOf({ table: name }: Collection): PlantTable {
+    const table = this.#tables.get(name);
+    if (table === undefined) throw new Error(`The store has no table ${name}`);
+    return table;
   }
 }
 
@@ -96,8 +107,14 @@ class PlantTable {
   /** Inserts a plant, and deletes it. */
   probe(): void {
     const id = randomId(this.#collection.id);
-    const outcome = this.insert({ id, values: sampleValues(this.#collection) }, null, BigInt(Date.now()));
+    const outcome = this.insert({ id, values: this.#probeValues() }, null, BigInt(Date.now()));
     // A plant may have this id by chance.
     if (outcome === "created") this.#delete().run(id);
+  }
+
+  #probeValues() {
+    const values = sampleValues(this.#collection);
+    const { titleField } = this.#collection;
+    return titleField === undefined ? values : withValue(this.#collection, values, titleField, probeText);
   }
 }
