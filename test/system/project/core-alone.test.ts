@@ -49,20 +49,24 @@ const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; cal
   // The sandbox parses messages as conformance does.
   conformance: {
     folders: ["conformance", "sandbox"],
-    wiring: ["conformance-command.ts", "sandbox-command.ts", "sandbox.ts"],
+    wiring: ["commands/conformance-command.ts", "commands/sandbox-command.ts", "process/sandbox.ts"],
     called: "conformanceCommand|sandboxCommand",
   },
-  sandbox: { folders: ["sandbox"], wiring: ["sandbox-command.ts", "sandbox.ts"], called: "sandboxCommand" },
+  sandbox: {
+    folders: ["sandbox"],
+    wiring: ["commands/sandbox-command.ts", "process/sandbox.ts"],
+    called: "sandboxCommand",
+  },
   // The sandbox returns examples of the served description.
   documentation: {
     folders: ["docs-page", "sandbox"],
-    wiring: ["sandbox-command.ts", "sandbox.ts"],
+    wiring: ["commands/sandbox-command.ts", "process/sandbox.ts"],
     called: "documentation|sandboxCommand",
   },
   // The sandbox shares the sessions of the console.
   console: {
     folders: ["console", "sandbox"],
-    wiring: ["serve-console.ts", "sandbox-command.ts", "sandbox.ts"],
+    wiring: ["process/serve-console.ts", "commands/sandbox-command.ts", "process/sandbox.ts"],
     called: "createConsole|sandboxCommand",
   },
 };
@@ -84,7 +88,7 @@ test("without one extra and the lines that wire it the others compile", async ()
     symlinkSync(`${root}node_modules`, `${copy}/node_modules`);
     for (const removed of folders) rmSync(`${copy}/src/${removed}`, { recursive: true });
     for (const removed of wiring) rmSync(`${copy}/src/cli/${removed}`);
-    for (const file of ["start-server.ts", "main.ts"]) {
+    for (const file of ["process/start-server.ts", "main.ts"]) {
       const path = `${copy}/src/cli/${file}`;
       const lines = readFileSync(path, "utf8").split("\n");
       writeFileSync(path, lines.filter((line) => !new RegExp(`\\b(${called})\\b`).test(line)).join("\n"));
