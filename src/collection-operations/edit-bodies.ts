@@ -8,9 +8,13 @@ import { scanJson } from "../core/contract/json/json-scanner.ts";
 import { isObject, type Json } from "../core/contract/json/json-values.ts";
 import { invalidJson, parsePlantJson, unwrapBody } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
-import type { Fault } from "../core/contract/schema/run.ts";
-import { describeFault, loggedFault } from "../core/contract/schema/schema-check.ts";
-import { excessOf, Work } from "../core/contract/schema/work.ts";
+import {
+  describeFault,
+  excessOf,
+  type Fault,
+  loggedFault,
+  Work,
+} from "../core/contract/schema/schema-check.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
 import { withArticle } from "../core/contract/words.ts";
 

@@ -15,8 +15,7 @@ import { positionOf, scanJson } from "./json/json-scanner.ts";
 import type { Json } from "./json/json-values.ts";
 import { decodeUtf8, validUtf8Prefix } from "./json/utf8.ts";
 import type { PlantId } from "./plant-id.ts";
-import { describeFault, loggedFault } from "./schema/schema-check.ts";
-import { excessOf, Work } from "./schema/work.ts";
+import { describeFault, excessOf, loggedFault, Work } from "./schema/schema-check.ts";
 import type { ColumnValue, FieldType, FieldValue } from "./values/stored-types.ts";
 import { withArticle } from "./words.ts";
 

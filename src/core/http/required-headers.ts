@@ -2,7 +2,7 @@
 
 import { isMatch, type RequiredHeader } from "../contract/contract.ts";
 import { ApiError } from "../contract/errors.ts";
-import { Work } from "../contract/schema/work.ts";
+import { Work } from "../contract/schema/schema-check.ts";
 
 /** The error of a header field that is missing, or that does not fit its schema. */
 export function checkHeaders(

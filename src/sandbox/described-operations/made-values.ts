@@ -8,8 +8,12 @@ import { referencedMembers } from "../../core/contract/json/json-pointer.ts";
 import { isObject, type Json, numberText } from "../../core/contract/json/json-values.ts";
 import { numberFormat, textFormat, textFormatNames } from "../../core/contract/schema/formats.ts";
 import { isAnnotation, mapSubschemas, requiredOf } from "../../core/contract/schema/restrictions.ts";
-import { describeFault, type SchemaCheck } from "../../core/contract/schema/schema-check.ts";
-import { Work, WorkExceeded } from "../../core/contract/schema/work.ts";
+import {
+  describeFault,
+  type SchemaCheck,
+  Work,
+  WorkExceeded,
+} from "../../core/contract/schema/schema-check.ts";
 
 /** Which values of a description an attempt takes over: all, those that are no objects, or none. */
 type Examples = "all" | "scalars" | "none";

@@ -13,12 +13,11 @@ import {
   addUnevaluated,
   addUniqueItems,
 } from "./member-keywords.ts";
-import { Keywords, type Node, type Schemas } from "./node.ts";
+import { type Finding, Keywords, type Node, type Schemas } from "./node.ts";
 import { alternativesPhrase, shortened } from "./phrases.ts";
 import { fromVersion30, isAnnotation } from "./restrictions.ts";
-import type { Finding } from "./run.ts";
+import { Work } from "./schema-check.ts";
 import { compareNumbers, hasLength, isIntegral, isMultiple, kindOf, kinds, ValueSet } from "./values.ts";
-import { Work } from "./work.ts";
 
 /** Compiles a schema, or keeps why it cannot be used. */
 export function compile(node: Node, reader: Schemas): void {

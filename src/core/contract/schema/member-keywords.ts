@@ -1,8 +1,7 @@
 // The keywords for the members of objects and the items of arrays.
 
-import type { Keywords, Node } from "./node.ts";
+import type { Finding, Keywords, Node, Run } from "./node.ts";
 import { countPhrase } from "./phrases.ts";
-import type { Finding, Run } from "./run.ts";
 import { ValueSet } from "./values.ts";
 
 /** An object or array. */

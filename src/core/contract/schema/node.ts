@@ -1,13 +1,11 @@
-// A compiled schema, and the reader of its keywords' values.
+// A compiled schema, the run of its rules over a value, and the reader of its keywords' values.
 
 import type { Place } from "../description/place.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { PatternError, type TextPattern } from "./patterns.ts";
 import { type Described, phraseFor, type Style } from "./phrases.ts";
-import { type Fault, type Rule, type Rules, Run } from "./run.ts";
-import type { SchemaCheck } from "./schema-check.ts";
+import type { Fault, SchemaCheck, Work } from "./schema-check.ts";
 import { compareNumbers, isIntegral, type Kind, kindOf, nestingMax, scalarText, TooDeep } from "./values.ts";
-import type { Work } from "./work.ts";
 
 /** The other schemas of the description, and its patterns. */
 export interface Schemas {
@@ -20,12 +18,28 @@ export interface Schemas {
   discriminated(place: Place): ReadonlyMap<string, Node>;
 }
 
+/** A fault whose words are made only if it is reported: most alternatives of an anyOf fail. */
+export interface Finding {
+  readonly path: readonly (string | number)[];
+  readonly expected: () => string;
+}
+
+/** Checks a value; `evaluated` takes the members that it has checked, if somebody asks for them. */
+export type Rule = (
+  value: never,
+  run: Run,
+  evaluated: Set<string | number> | undefined,
+) => Finding | undefined;
+
 /** A compiled schema. */
-export class Node implements Rules, Described, SchemaCheck {
+export class Node implements Described, SchemaCheck {
   readonly place: Place;
   keywords: Json = {};
+  /** The types that it accepts; undefined for all. */
   types: ReadonlySet<string> | undefined;
+  /** Accepts null whatever its rules say, as in OpenAPI 3.0. */
   isNullable = false;
+  /** Whether a rule asks which members the rules before it have checked. */
   asksEvaluated = false;
   readonly rules: Record<Kind, Rule[]> = {
     null: [],
@@ -104,6 +118,100 @@ export class Node implements Rules, Described, SchemaCheck {
     const rule = (value: Value, run: Run) =>
       accepts(value, run.work) ? undefined : run.find(() => this.phrase(kind));
     this.add([kind], rule as Rule);
+  }
+}
+
+/** Schemas that are applied within each other: 14,000 fill the stack. */
+const applicationsMax = 3_000;
+
+export class Run {
+  readonly work: Work;
+  readonly #path: (string | number)[] = [];
+  readonly #enclosing = new Map<Node, unknown>();
+  #applications = 0;
+
+  readonly #ignored: readonly string[];
+
+  /** @param ignored members of the outermost object that are not required. */
+  constructor(work: Work, ignored: readonly string[]) {
+    this.work = work;
+    this.#ignored = ignored;
+  }
+
+  /** The members that an object here must have, of those that its schema requires. */
+  requiredOf(names: readonly string[]): readonly string[] {
+    if (this.#ignored.length === 0 || this.#path.length > 0) return names;
+    return names.filter((name) => !this.#ignored.includes(name));
+  }
+
+  /** Applies a schema to the value here. */
+  apply(schema: Node, value: unknown, evaluated?: Set<string | number>): Finding | undefined {
+    this.work.spend(1);
+    if (value === null && schema.isNullable) return undefined;
+    const kind = kindOf(value);
+    // A number of many digits is read again for each rule.
+    if (kind === "number" && typeof value === "object") this.work.spend(8 + (scalarText(value).length >> 1));
+    const { types } = schema;
+    if (
+      types !== undefined &&
+      !types.has(kind) &&
+      !(kind === "number" && types.has("integer") && isIntegral(value))
+    )
+      return this.find(() => schema.phrase(kind));
+    const rules = schema.rules[kind];
+    if (rules.length === 0) return undefined;
+    if (++this.#applications > applicationsMax) throw new TooDeep();
+    const own = schema.asksEvaluated ? new Set<string | number>() : evaluated;
+    for (const rule of rules) {
+      this.work.spend(1);
+      const found = rule(value as never, this, own);
+      if (found !== undefined) {
+        this.#applications--;
+        return found;
+      }
+    }
+    this.#applications--;
+    if (own !== evaluated && evaluated !== undefined) this.merge(evaluated, own as Set<string | number>);
+    return undefined;
+  }
+
+  /** Applies a schema to a member of the value here. */
+  applyTo(schema: Node, value: unknown, member: string | number): Finding | undefined {
+    if (this.#path.length >= nestingMax) throw new TooDeep();
+    this.#path.push(member);
+    const found = this.apply(schema, value);
+    this.#path.pop();
+    return found;
+  }
+
+  /** Applies a schema to the value here, unless that is under way: it may lead back to itself. */
+  applyOnce(schema: Node, value: unknown, evaluated?: Set<string | number>): Finding | undefined {
+    const before = this.#enclosing.get(schema);
+    if (before === value) return undefined;
+    this.#enclosing.set(schema, value);
+    const found = this.apply(schema, value, evaluated);
+    this.#enclosing.set(schema, before);
+    return found;
+  }
+
+  /** Applies one of several schemas, whose checked members count only if it accepts the value. */
+  try(schema: Node, value: unknown, evaluated: Set<string | number> | undefined): Finding | undefined {
+    if (evaluated === undefined) return this.apply(schema, value);
+    const own = new Set<string | number>();
+    const found = this.apply(schema, value, own);
+    if (found === undefined) this.merge(evaluated, own);
+    return found;
+  }
+
+  merge(target: Set<string | number>, source: ReadonlySet<string | number>): void {
+    this.work.spend(3 * source.size);
+    for (const member of source) target.add(member);
+  }
+
+  /** A fault of the value here, or of one below it. */
+  find(expected: () => string, ...below: readonly (string | number)[]): Finding {
+    this.work.spend(this.#path.length >> 3);
+    return { path: [...this.#path, ...below], expected };
   }
 }
 

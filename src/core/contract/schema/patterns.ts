@@ -2,8 +2,8 @@
 // author's, and the texts are a stranger's. No pattern of a description becomes a RegExp.
 
 import type { RE2JS as Re2 } from "re2js";
+import type { Work } from "./schema-check.ts";
 import { hasLength } from "./values.ts";
-import type { Work } from "./work.ts";
 
 export interface TextPattern {
   matches(text: string, work: Work): boolean;

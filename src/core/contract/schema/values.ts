@@ -3,7 +3,7 @@
 
 import { type JsonNumber, parseJsonNumber } from "../json/json-number.ts";
 import { ExactNumber, numberText } from "../json/json-values.ts";
-import type { Work } from "./work.ts";
+import type { Work } from "./schema-check.ts";
 
 export const kinds = ["null", "boolean", "string", "number", "array", "object"] as const;
 export type Kind = (typeof kinds)[number];

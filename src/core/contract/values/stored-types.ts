@@ -3,8 +3,7 @@
 
 import { compactJson } from "../json/compact-json.ts";
 import { exactNumber, parseExactJson } from "../json/exact-json.ts";
-import { describeFault, type SchemaCheck } from "../schema/schema-check.ts";
-import { excessOf, Work } from "../schema/work.ts";
+import { describeFault, excessOf, type SchemaCheck, Work } from "../schema/schema-check.ts";
 import { decimalText, scaledDecimal } from "./decimal.ts";
 import { parseInt64, parseJsonInt64 } from "./int64.ts";
 

@@ -4,8 +4,8 @@ import { expect, test } from "bun:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { Place } from "../../../../../src/core/contract/description/place.ts";
+import { Work } from "../../../../../src/core/contract/schema/schema-check.ts";
 import { SchemaReader } from "../../../../../src/core/contract/schema/schema-reader.ts";
-import { Work } from "../../../../../src/core/contract/schema/work.ts";
 import { accepts, readThings } from "../../../../support/descriptions.ts";
 
 // No "__proto__": ajv looks for it in the prototypes of its own objects.

@@ -5,8 +5,8 @@ import { Place } from "../../../../../src/core/contract/description/place.ts";
 import { parseExactJson } from "../../../../../src/core/contract/json/exact-json.ts";
 import { checkedKeywords } from "../../../../../src/core/contract/schema/keywords.ts";
 import { annotationKeywords } from "../../../../../src/core/contract/schema/restrictions.ts";
+import { Work } from "../../../../../src/core/contract/schema/schema-check.ts";
 import { SchemaReader } from "../../../../../src/core/contract/schema/schema-reader.ts";
-import { Work } from "../../../../../src/core/contract/schema/work.ts";
 import { settled } from "../../../../support/settled.ts";
 
 /** What reading a schema says: its notes and its error, without the places' common beginning. */

@@ -6,7 +6,7 @@ import {
   loadPatterns,
   PatternError,
 } from "../../../../../src/core/contract/schema/patterns.ts";
-import { Work, WorkExceeded } from "../../../../../src/core/contract/schema/work.ts";
+import { Work, WorkExceeded } from "../../../../../src/core/contract/schema/schema-check.ts";
 
 await loadPatterns();
 

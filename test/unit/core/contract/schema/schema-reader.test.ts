@@ -3,9 +3,8 @@
 import { expect, test } from "bun:test";
 import { Place } from "../../../../../src/core/contract/description/place.ts";
 import { parseExactJson } from "../../../../../src/core/contract/json/exact-json.ts";
-import type { SchemaCheck } from "../../../../../src/core/contract/schema/schema-check.ts";
+import { type SchemaCheck, Work } from "../../../../../src/core/contract/schema/schema-check.ts";
 import { SchemaReader } from "../../../../../src/core/contract/schema/schema-reader.ts";
-import { Work } from "../../../../../src/core/contract/schema/work.ts";
 
 interface Read {
   readonly check: SchemaCheck;
