@@ -5,7 +5,7 @@ import { realpathSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { codeUnitsMax, parseDescription } from "../core/contract/description/description-text.ts";
-import { ContractError, isReference, memberOf } from "../core/contract/description/place.ts";
+import { ContractError, faultOf, isReference, memberOf } from "../core/contract/description/place.ts";
 import { pointerTo, referencedMembers } from "../core/contract/json/json-pointer.ts";
 import { isObject, type Json } from "../core/contract/json/json-values.ts";
 import { decodePercent } from "../core/contract/json/percent-encoding.ts";
@@ -75,8 +75,7 @@ export class ReferencedFiles {
     try {
       return (await parseDescription({ text })).document;
     } catch (error) {
-      if (!(error instanceof ContractError)) throw error;
-      throw new ContractError(`${this.nameOf(file)} cannot be read: ${error.problem}`, "");
+      throw new ContractError(`${this.nameOf(file)} cannot be read: ${faultOf(error).problem}`, "");
     }
   }
 

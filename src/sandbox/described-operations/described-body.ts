@@ -2,7 +2,7 @@
 // forms and plain text are checked; of any other body only the media type is.
 
 import { MIMEType } from "node:util";
-import type { Checks } from "../../core/contract/description/checks.ts";
+import { checkOf } from "../../core/contract/description/checks.ts";
 import { expandSchema } from "../../core/contract/description/expanded-schema.ts";
 import { ContractError, type Place } from "../../core/contract/description/place.ts";
 import { ApiError } from "../../core/contract/errors.ts";
@@ -30,11 +30,11 @@ export class DescribedBody {
     this.#media = media;
   }
 
-  static async read(operation: Place, checks: Checks): Promise<DescribedBody> {
+  static async read(operation: Place): Promise<DescribedBody> {
     const body = operation.at("requestBody");
     const media: Media[] = [];
     for (const [type, each] of body.at("content").members)
-      media.push({ type, checked: await readSchema(each.at("schema"), checks) });
+      media.push({ type, checked: await readSchema(each.at("schema")) });
     return new DescribedBody(body.at("required").value === true, media);
   }
 
@@ -64,10 +64,10 @@ export class DescribedBody {
   }
 }
 
-async function readSchema(schema: Place, checks: Checks): Promise<Media["checked"]> {
+async function readSchema(schema: Place): Promise<Media["checked"]> {
   if (schema.value === undefined) return undefined;
   try {
-    return { schema: expandSchema(schema), check: await checks.of(schema) };
+    return { schema: expandSchema(schema), check: await checkOf(schema) };
   } catch (error) {
     if (error instanceof ContractError) return undefined;
     throw error;

@@ -1,7 +1,7 @@
 // The parameters of a described operation: how each is written in a request (OpenAPI 3.1, section
 // 4.8.12), and what its schema accepts.
 
-import type { Checks } from "../../core/contract/description/checks.ts";
+import { checkOf } from "../../core/contract/description/checks.ts";
 import type { DescribedOperation } from "../../core/contract/description/described-operation.ts";
 import { expandSchema } from "../../core/contract/description/expanded-schema.ts";
 import { ContractError, type Place } from "../../core/contract/description/place.ts";
@@ -50,10 +50,10 @@ export class DescribedParameters {
   }
 
   /** Reads the parameters. One that cannot be checked, such as a querystring of OpenAPI 3.2, is left out. */
-  static async read({ parameters }: DescribedOperation, checks: Checks): Promise<DescribedParameters> {
+  static async read({ parameters }: DescribedOperation): Promise<DescribedParameters> {
     const read = new Map<string, Parameter>();
     for (const place of parameters) {
-      const parameter = await readParameter(place, checks);
+      const parameter = await readParameter(place);
       const key = `${parameter?.in} ${parameter?.name}`;
       // Those of the operation come before those of its path.
       if (parameter !== undefined && !read.has(key)) read.set(key, parameter);
@@ -81,7 +81,7 @@ function invalid(message: string): ApiError {
   return new ApiError("invalidParameter", message);
 }
 
-async function readParameter(place: Place, checks: Checks): Promise<Parameter | undefined> {
+async function readParameter(place: Place): Promise<Parameter | undefined> {
   try {
     const { name, in: where, required, style, explode, allowEmptyValue } = place.object ?? {};
     const [[type, media] = []] = place.at("content").members;
@@ -100,7 +100,7 @@ async function readParameter(place: Place, checks: Checks): Promise<Parameter | 
       isJson: type !== undefined && /\bjson\b/i.test(type),
       mayBeEmpty: allowEmptyValue === true,
       schema: expandSchema(described),
-      check: await checks.of(described),
+      check: await checkOf(described),
     };
   } catch (error) {
     if (error instanceof ContractError) return undefined;

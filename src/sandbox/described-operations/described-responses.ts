@@ -1,7 +1,7 @@
 // The responses of a described operation: which one a request gets, and its body and header fields,
 // which are examples of the description, or made from its schemas.
 
-import type { Checks } from "../../core/contract/description/checks.ts";
+import { checkOf } from "../../core/contract/description/checks.ts";
 import { ContractError, type Place } from "../../core/contract/description/place.ts";
 import { toExactJson } from "../../core/contract/json/exact-json.ts";
 import { isObject } from "../../core/contract/json/json-values.ts";
@@ -34,14 +34,12 @@ const fixedSeed = 1;
 export class DescribedResponses {
   /** The members of `responses`. */
   readonly #described: ReadonlyMap<string, Place>;
-  readonly #checks: Checks;
   readonly #maker: ValueMaker;
 
   /** @param operation of the description as responses have it. */
-  constructor(operation: Place, checks: Checks, maker: ValueMaker) {
+  constructor(operation: Place, maker: ValueMaker) {
     const members = operation.at("responses").members;
     this.#described = new Map(members.map(([key, place]) => [key.toUpperCase(), place]));
-    this.#checks = checks;
     this.#maker = maker;
   }
 
@@ -134,7 +132,7 @@ export class DescribedResponses {
   /** Undefined for a schema that cannot be checked. */
   async #check(schema: Place): Promise<SchemaCheck | undefined> {
     try {
-      return schema.value === undefined ? anyValue : await this.#checks.of(schema);
+      return schema.value === undefined ? anyValue : await checkOf(schema);
     } catch (error) {
       if (error instanceof ContractError) return undefined;
       throw error;

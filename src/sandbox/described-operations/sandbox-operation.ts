@@ -2,13 +2,12 @@
 
 import type { Caller } from "../../core/auth/caller.ts";
 import type { Contract, OpenApiDocument } from "../../core/contract/contract.ts";
-import { Checks } from "../../core/contract/description/checks.ts";
 import {
   type DescribedOperation,
   methods,
   operationAt,
 } from "../../core/contract/description/described-operation.ts";
-import { errorFormatOf, readErrors } from "../../core/contract/description/error-shapes.ts";
+import { errorFormatOf } from "../../core/contract/description/error-shapes.ts";
 import { ContractError, Place } from "../../core/contract/description/place.ts";
 import {
   apiErrorMembers,
@@ -39,8 +38,6 @@ export interface SentRequest extends SentParameters {
 class SharedParts {
   readonly requests: OpenApiDocument;
   readonly responses: OpenApiDocument;
-  readonly requestChecks = new Checks();
-  readonly responseChecks = new Checks();
   readonly maker = new ValueMaker();
 
   constructor(document: OpenApiDocument) {
@@ -135,7 +132,7 @@ export class SandboxOperation implements Operation {
   }
 
   async #readOperation(): Promise<ReadOperation> {
-    const { requests, responses, requestChecks, responseChecks, maker } = this.#shared();
+    const { requests, responses, maker } = this.#shared();
     const at = (document: OpenApiDocument) => {
       const method = methods.find((each) => each.toUpperCase() === this.method) ?? "get";
       const root = Place.root(document);
@@ -144,10 +141,10 @@ export class SandboxOperation implements Operation {
     const described = at(requests);
     return {
       described,
-      parameters: await DescribedParameters.read(described, requestChecks),
-      body: await DescribedBody.read(described.place, requestChecks),
-      responses: new DescribedResponses(at(responses).place, responseChecks, maker),
-      errors: errorFormatOf(readErrors(at(responses)), this.#shape),
+      parameters: await DescribedParameters.read(described),
+      body: await DescribedBody.read(described.place),
+      responses: new DescribedResponses(at(responses).place, maker),
+      errors: errorFormatOf(at(responses), this.#shape),
     };
   }
 

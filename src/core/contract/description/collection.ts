@@ -1,8 +1,7 @@
-// The collections of a description: their paths, their POSTs, and the ids of their resources.
+// Finds the collections of a description: their paths, their POSTs, and the ids of their resources.
 
 import type { Collection } from "../contract.ts";
 import { type ObjectSchema, readObjectSchema, readOnlyNames } from "./body-schema.ts";
-import type { Checks } from "./checks.ts";
 import {
   type DescribedOperation,
   isItemOf,
@@ -15,7 +14,7 @@ import {
 } from "./described-operation.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { readId } from "./id.ts";
-import { ContractError, type Faults, type Place, readable } from "./place.ts";
+import { type ContractError, faultOf, type Place, readable } from "./place.ts";
 import { hasProperties, wrappingMember } from "./representations.ts";
 
 /** The parts of a collection that decide whether it can be served. */
@@ -36,19 +35,17 @@ export interface DescribedCollection {
   readonly success: Success;
 }
 
-/** The collections of a description whose creates can be read, and why others cannot be. */
-export interface FoundCollections {
-  readonly found: readonly DescribedCollection[];
-  readonly faults: Faults;
-}
-
 /**
  * Finds the collections of a description: the paths with a POST, beside which there is a path of one
  * resource. Another POST is probably an action, such as a search, unless it is the only one.
+ *
+ * @param faults takes why others cannot be served, by the pointers of their POSTs.
  */
-export async function findCollections(root: Place, checks: Checks): Promise<FoundCollections> {
+export async function findCollections(
+  root: Place,
+  faults: Map<string, ContractError>,
+): Promise<readonly DescribedCollection[]> {
   const found: DescribedCollection[] = [];
-  const faults: Faults = new Map();
   for (const [path, item] of root.at("paths").members) {
     const isOther = path.startsWith("x-") || path.includes("{");
     if (isOther) continue;
@@ -57,28 +54,23 @@ export async function findCollections(root: Place, checks: Checks): Promise<Foun
     try {
       place = item.at("post");
       if (place.value === undefined) continue;
-      found.push(await readDescribed(root, operationAt(item, path, "post"), checks));
+      found.push(await readDescribed(root, operationAt(item, path, "post")));
     } catch (error) {
-      if (!(error instanceof ContractError)) throw error;
-      faults.set(place.pointer, error);
+      faults.set(place.pointer, faultOf(error));
     }
   }
   const withItems = found.filter(({ item }) => item !== undefined);
-  if (withItems.length > 0 || found.length === 1)
-    return { found: withItems.length > 0 ? withItems : found, faults };
+  if (withItems.length > 0) return withItems;
+  if (found.length === 1) return found;
   for (const { operation, path } of found)
     faults.set(
       operation.place.pointer,
       operation.place.error(`there is no path of one resource, such as ${path}/{id}, beside it`),
     );
-  return { found: [], faults };
+  return [];
 }
 
-async function readDescribed(
-  root: Place,
-  operation: DescribedOperation,
-  checks: Checks,
-): Promise<DescribedCollection> {
+async function readDescribed(root: Place, operation: DescribedOperation): Promise<DescribedCollection> {
   const { path, place } = operation;
   const requestBody = place.at("requestBody");
   const media = jsonMediaOf(requestBody, isJson)?.[1];
@@ -95,7 +87,7 @@ async function readDescribed(
       readable(() => resourceOfGet(operationAt(root.at("paths", item.path), item.path, "get"), names, body)),
   ].filter((each) => each !== undefined);
   const parameter = item && readable(() => idParameterOf(root.at("paths", item.path)));
-  const id = await readId(path, { body, returned, named, parameter }, checks);
+  const id = await readId(path, { body, returned, named, parameter });
   return { path, item, operation, media, body, wrapper, returned, id, success };
 }
 

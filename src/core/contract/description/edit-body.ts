@@ -2,15 +2,16 @@
 
 import type { Collection, EditBody } from "../contract.ts";
 import { readObjectSchema, readOnlyNames } from "./body-schema.ts";
+import { checkOf } from "./checks.ts";
 import { type DescribedOperation, isJson, isPatchBody, jsonMediaOf } from "./described-operation.ts";
-import { schemaName } from "./names.ts";
+import { schemaName } from "./place.ts";
 import type { Resource } from "./representations.ts";
 
 /** Reads the body of a replacement or a change. Rejects with a ContractError. */
 export async function readEditBody(
   name: "replace" | "change",
   operation: DescribedOperation,
-  { id, fields, words, wrapper, checks }: Resource & Pick<Collection, "words" | "wrapper">,
+  { id, fields, words, wrapper }: Resource & Pick<Collection, "words" | "wrapper">,
 ): Promise<EditBody> {
   const requestBody = operation.place.at("requestBody");
   const media = jsonMediaOf(requestBody, name === "change" ? isPatchBody : isJson)?.[1];
@@ -37,6 +38,6 @@ export async function readEditBody(
     members,
     ignored,
     wrapper: inner === undefined ? undefined : wrapper,
-    check: await checks.of(schema, ignored),
+    check: await checkOf(schema, ignored),
   };
 }

@@ -14,10 +14,10 @@ import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 import { type DescribedOperation, jsonMediaOf } from "./described-operation.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { valueTypes } from "./field-type.ts";
-import { ContractError, type Place } from "./place.ts";
+import { faultOf, type Place, readable } from "./place.ts";
 
 /** The errors that an operation describes. */
-export interface DescribedErrors {
+interface DescribedErrors {
   /** All statuses, in capitals, such as "4XX". */
   readonly statuses: readonly string[];
   readonly shapes: readonly { readonly status: string; readonly shape: ErrorShape }[];
@@ -25,7 +25,7 @@ export interface DescribedErrors {
   readonly unfit: readonly { readonly place: Place; readonly reason: string }[];
 }
 
-export function readErrors({ place }: DescribedOperation): DescribedErrors {
+function readErrors({ place }: DescribedOperation): DescribedErrors {
   const responses = place.at("responses").members;
   const shapes: DescribedErrors["shapes"][number][] = [];
   const unfit: DescribedErrors["unfit"][number][] = [];
@@ -35,23 +35,24 @@ export function readErrors({ place }: DescribedOperation): DescribedErrors {
       const shape = readShape(response);
       if (shape !== undefined) shapes.push({ status: status.toUpperCase(), shape });
     } catch (error) {
-      if (!(error instanceof ContractError)) throw error;
-      unfit.push({ place: response, reason: error.problem });
+      unfit.push({ place: response, reason: faultOf(error).problem });
     }
   }
   return { statuses: responses.map(([status]) => status.toUpperCase()), shapes, unfit };
 }
 
-/** The shape of errors that no operation describes otherwise: the first one that can be filled. */
-export function commonShape(described: readonly DescribedErrors[]): ErrorShape {
-  return described.flatMap(({ shapes }) => shapes)[0]?.shape ?? ownErrorShape;
+/** The shape of errors that an operation does not describe: the first one that can be filled. */
+export function commonShape(operations: readonly DescribedOperation[]): ErrorShape {
+  for (const operation of operations) {
+    const [first] = readable(() => readErrors(operation))?.shapes ?? [];
+    if (first !== undefined) return first.shape;
+  }
+  return ownErrorShape;
 }
 
 /** How the errors of an operation are written. Notes those that are not as described. */
-export function errorFormatOf(
-  { statuses, shapes: found, unfit }: DescribedErrors,
-  common: ErrorShape,
-): ErrorFormat {
+export function errorFormatOf(operation: DescribedOperation, common: ErrorShape): ErrorFormat {
+  const { statuses, shapes: found, unfit } = readErrors(operation);
   const names = common.members.map(([name]) => JSON.stringify(name)).join(", ");
   for (const { place, reason } of unfit)
     place.note(`errors have the members ${names}, whatever is described, as ${reason}`);
@@ -197,12 +198,7 @@ function itemOf(name: string, items: Json, context: MemberContext): ErrorContent
 }
 
 function objectOf(schema: Json, { place, depth }: MemberContext): ErrorContent | undefined {
-  try {
-    return { members: membersOf(schema, place, depth + 1) };
-  } catch (error) {
-    if (error instanceof ContractError) return undefined;
-    throw error;
-  }
+  return readable(() => ({ members: membersOf(schema, place, depth + 1) }));
 }
 
 function textPart(name: string, format: unknown, isRequired: boolean): ErrorPart | undefined {

@@ -1,17 +1,16 @@
-// The fields of a contract: the properties of the resource besides its id, in their order.
+// Reads the properties of a resource: its fields, which are those besides the id, in their order.
 
 import type { Field } from "../contract.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { allOf, anyValue, type SchemaCheck } from "../schema/schema-check.ts";
 import type { FieldType, FieldValue } from "../values/stored-types.ts";
 import type { ObjectSchema, Property } from "./body-schema.ts";
-import type { Checks } from "./checks.ts";
+import { checkOf } from "./checks.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
-import { fieldTypeOf, isEnforced } from "./field-type.ts";
+import { fieldTypeOf, isEnforced, valueTypes } from "./field-type.ts";
 import type { Place } from "./place.ts";
 import { columnNameOf, quoteColumn } from "./sql-names.ts";
-import { isChangeTime, isCreationTime } from "./times.ts";
 
 /**
  * Reads the fields. Rejects with a ContractError.
@@ -30,13 +29,12 @@ export async function readFields(
     /** The resource in responses. */
     readonly returned: readonly ObjectSchema[];
   },
-  checks: Checks,
 ): Promise<Field[]> {
   const fields: Field[] = [];
   for (const [name, property] of properties) {
     if (name === idName) continue;
     const { place } = property;
-    const { schema, check } = await readProperty(name, property, checks);
+    const { schema, check } = await readProperty(name, property);
     if (schema.readOnly === true) {
       if (!isCreationTime(name, schema) && !isChangeTime(name, schema))
         place.note(`"${name}" is readOnly, and is not kept`);
@@ -77,7 +75,6 @@ export async function readFields(
 export async function readProperty(
   name: string,
   property: Property,
-  checks: Checks,
 ): Promise<{ readonly schema: Json; readonly check: SchemaCheck | undefined }> {
   const { places } = property;
   for (const { place } of places)
@@ -91,7 +88,7 @@ export async function readProperty(
   if (schemas.length === 1 && isObject(value) && isEnforced(value))
     return { schema: first, check: undefined };
   const all: SchemaCheck[] = [];
-  for (const { place } of used) all.push(await checks.of(place));
+  for (const { place } of used) all.push(await checkOf(place));
   if (schemas.length === 1) return { schema: first, check: all[0] };
   if (certain.length > 0) return { schema: mergeAllOf({ allOf: schemas }), check: allOf(all) };
   return { schema: { anyOf: schemas }, check: anyValue };
@@ -119,4 +116,18 @@ export function textField(
   const field = texts.find(({ name }) => name === named.value);
   if (field !== undefined) return field;
   throw named.error(`${keyword} must name a text of the resource, but is ${JSON.stringify(named.value)}`);
+}
+
+/** Whether a property of a response is the time of creation. */
+export function isCreationTime(name: string, schema: Json): boolean {
+  return isTime(schema) && /^(?:created|date_?created)(?:_?(?:at|on|date|time))?$/i.test(name);
+}
+
+/** Whether a property of a response is the time of the last change. */
+export function isChangeTime(name: string, schema: Json): boolean {
+  return isTime(schema) && /^(?:last_?)?(?:updated|modified)(?:_?(?:at|on|date|time))?$/i.test(name);
+}
+
+function isTime(schema: Json): boolean {
+  return schema.format === "date-time" && valueTypes(schema).has("string");
 }

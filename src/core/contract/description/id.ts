@@ -6,7 +6,6 @@ import { idFormatOf, type PlantId } from "../plant-id.ts";
 import type { SchemaCheck } from "../schema/schema-check.ts";
 import { type FieldType, integer, isStorable, restricted } from "../values/stored-types.ts";
 import type { ObjectSchema, Property } from "./body-schema.ts";
-import type { Checks } from "./checks.ts";
 import { fieldTypeOf } from "./field-type.ts";
 import { readProperty } from "./fields.ts";
 import type { Place } from "./place.ts";
@@ -34,7 +33,6 @@ export async function readId(
     readonly named: string | undefined;
     readonly parameter: Place | undefined;
   },
-  checks: Checks,
 ): Promise<Collection["id"]> {
   const objects = [body, ...returned];
   const name = [named, "id"].find((each) => objects.some(({ properties }) => properties.has(each))) ?? "id";
@@ -44,7 +42,7 @@ export async function readId(
   if (found === undefined)
     throw body.place.error(`the resource of POST ${path} must have an id, in the body or in the response`);
   const { place } = found;
-  const { schema, check } = await readProperty(name, found, checks);
+  const { schema, check } = await readProperty(name, found);
   const type = idTypeOf(schema, check, place);
   const format = idFormatOf(type, schema);
   const isAccepted = body.properties.has(name) && schema.readOnly !== true;

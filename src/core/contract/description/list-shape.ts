@@ -17,7 +17,7 @@ import type { DescribedOperation, Success } from "./described-operation.ts";
 import { toFieldValue } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { valueTypes } from "./field-type.ts";
-import { ContractError, type Place } from "./place.ts";
+import { type Place, readable } from "./place.ts";
 import { type Resource, readRepresentation } from "./representations.ts";
 
 const int32Max = 2 ** 31 - 1;
@@ -231,6 +231,7 @@ function readMembers(schema: Json, place: Place, paging: ListShape["paging"], ar
   const required = requiredOf(schema);
   const properties = propertiesOf(schema);
   const members: ListMember[] = [];
+  const below = (object: Json) => ({ members: readMembers(object, place, paging) });
   const hasTotal = Object.keys(properties).some((name) => /^total/.test(plainName(name)));
   for (const [name, property] of Object.entries(properties)) {
     const isRequired = required.includes(name);
@@ -240,7 +241,7 @@ function readMembers(schema: Json, place: Place, paging: ListShape["paging"], ar
     let holds: ListContent | undefined =
       name === array ? "plants" : partFor(name, property, { paging, hasTotal });
     if (holds === undefined && isPart && types.has("object") && isObject(property))
-      holds = readOptional(() => ({ members: readMembers(property, place, paging) }), isRequired);
+      holds = isRequired ? below(property) : readable(() => below(property));
     const isNext = namesOfPart.nextCursor?.includes(plainName(name));
     if (holds === undefined && isRequired && types.has("null") && !isNext) holds = { json: "null" };
     if (holds === undefined && isRequired && isArray(property)) holds = { json: "[]" };
@@ -250,16 +251,6 @@ function readMembers(schema: Json, place: Place, paging: ListShape["paging"], ar
   const unknown = required.find((name) => !Object.hasOwn(properties, String(name)));
   if (unknown !== undefined) throw place.error(`nothing fits the "${unknown}" of its response`);
   return members;
-}
-
-/** Reads what may be left out where it cannot be served, unless it is required. */
-function readOptional<Read>(read: () => Read, isRequired: boolean): Read | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ContractError && !isRequired) return undefined;
-    throw error;
-  }
 }
 
 /** The part of a list that a member has by its name and its types. */

@@ -1,6 +1,5 @@
-// The operations of a description: which are served, and what of them is not.
+// Reads the operations of a description: which are served, and what of them is not.
 
-import type { Access } from "../access.ts";
 import {
   type Collection,
   type DeleteOperation,
@@ -18,6 +17,7 @@ import {
 import type { ErrorShape } from "../error-format.ts";
 import { encodePath } from "../json/percent-encoding.ts";
 import { operationName } from "../words.ts";
+import { checkOf } from "./checks.ts";
 import type { DescribedCollection } from "./collection.ts";
 import {
   collectionPath,
@@ -29,121 +29,103 @@ import {
   successOf,
   titleOf,
 } from "./described-operation.ts";
-import { type DescribedErrors, errorFormatOf, readErrors } from "./error-shapes.ts";
+import { errorFormatOf } from "./error-shapes.ts";
 import type { DescribedList } from "./list-shape.ts";
-import { ContractError, type Faults, type Place, readable } from "./place.ts";
+import { type ContractError, faultOf, type Place, readable } from "./place.ts";
 import { type Resource, readSuccess } from "./representations.ts";
 import { isHeaderName, readAccess } from "./security.ts";
 import { noteOperation } from "./unserved-parts.ts";
 
-/** An operation without what all of them have. */
-type OwnPart = Omit<
-  ServedOperation,
-  "operationId" | "path" | "access" | "errors" | "describesMissing" | "headers"
->;
-
-/** An operation that is served, as far as it is particular to its collection. */
-export interface ServedPart {
-  readonly name: OperationName;
-  readonly operation: DescribedOperation;
-  readonly part: OwnPart & Partial<Pick<EditOperation, "successes">>;
-  readonly access: Access;
-  readonly errors: DescribedErrors;
-  readonly headers: readonly RequiredHeader[];
-  /** The parameters that are served; those of the header are in lower case. */
-  readonly parameters: readonly string[];
+/** State of reading one description. */
+export interface Reading {
+  readonly root: Place;
+  /** Whether what nothing stored fits may be made up in responses. */
+  readonly fills: boolean;
+  /** The pointers of the operations that are served. */
+  readonly served: Set<string>;
+  /** Why others cannot be, by their pointers. */
+  readonly faults: Map<string, ContractError>;
 }
 
 interface Described {
   readonly described: DescribedCollection;
   readonly resource: Resource;
   readonly words: Words;
+  /** The shape of errors that an operation does not describe. */
+  readonly common: ErrorShape;
 }
 
 /**
- * Reads the operations of a collection, and adds the faults of those that cannot be served. Rejects
- * with a ContractError if the create cannot be.
+ * Reads the operations of a collection, and notes what of them is not served. Rejects with a
+ * ContractError if the create cannot be.
  */
-export async function readParts(
-  root: Place,
+export async function readOperations(
+  reading: Reading,
   collection: Described,
-  faults: Faults,
-): Promise<{ readonly parts: ServedPart[]; readonly list: ListShape }> {
-  const { described, resource } = collection;
-  const { path, operation: create, success, id } = described;
-  const parts: ServedPart[] = [
-    {
-      name: "create",
-      operation: create,
-      part: { status: success.status, response: await readSuccess(success, resource) },
-      access: readAccess(create.place, root),
-      errors: readErrors(create),
-      headers: await requiredHeaders(create, resource),
-      parameters: id.isRequired ? [] : ["idempotency-key"],
-    },
-  ];
+): Promise<Pick<Collection, "operations" | "list">> {
+  const { path, operation: create } = collection.described;
+  const operations: Record<string, ServedOperation> = {
+    create: await readOperation("create", create, reading, collection),
+  };
   let list = ownListShape;
-  for (const operation of describedOperations(root, (other) => isPathOf(path, other))) {
+  for (const operation of operationsOf(reading.root, path)) {
     const name = knownName(operation, path);
     if (name === undefined) continue;
     try {
-      const { shape, parameters, ...part } = await readPart(name, operation, collection);
-      const headers = await requiredHeaders(operation, resource);
-      const access = readAccess(operation.place, root);
-      const errors = readErrors(operation);
+      const { shape, ...served } = await readOperation(name, operation, reading, collection);
       list = shape ?? list;
-      parts.push({ name, operation, part, access, errors, headers, parameters: parameters ?? conditions });
+      operations[name] = served;
     } catch (error) {
-      if (!(error instanceof ContractError)) throw error;
-      faults.set(operation.place.pointer, error);
+      reading.faults.set(operation.place.pointer, faultOf(error));
     }
   }
-  return { parts, list };
+  return { operations: operations as unknown as Collection["operations"], list };
+}
+
+/** The operations of a collection and of its resources. */
+export function operationsOf(root: Place, collection: string): DescribedOperation[] {
+  return describedOperations(
+    root,
+    (path) => collectionPath(path) === collectionPath(collection) || isItemOf(collection, path),
+  );
 }
 
 /** The header fields of conditions, which every operation of one resource serves. */
 const conditions: readonly string[] = ["if-match", "if-none-match"];
 
-/**
- * The operations of a collection, with what the description says of all of them. Notes what of them
- * is not served.
- *
- * @param common the shape of errors that an operation does not describe.
- */
-export function readOperations(
-  parts: readonly ServedPart[],
-  common: ErrorShape,
-  { describedPath, id, words }: Pick<Collection, "describedPath" | "id" | "words">,
-): Collection["operations"] {
-  const operations = parts.map(({ name, operation, part, access, errors, headers, parameters }) => {
-    const known = [...parameters, ...headers.map((each) => each.name.toLowerCase())];
-    noteOperation(operation, known, id.schema);
-    const fallback = operationName(name, name === "list" ? words.many : words.one);
-    const served: ServedOperation = {
-      operationId: nameOf(operation, fallback),
-      path: encodePath(isItemOf(describedPath, operation.path) ? pathOfOne(operation.path) : operation.path),
-      access,
-      errors: errorFormatOf(errors, common),
-      describesMissing: operation.place.at("responses", "404").value !== undefined,
-      headers: headers.length === 0 ? undefined : headers,
-      ...part,
-    };
-    return [name, served] as const;
-  });
-  return Object.fromEntries(operations) as unknown as Collection["operations"];
+/** Reads an operation. Rejects with a ContractError if it cannot be served. */
+async function readOperation(
+  name: OperationName,
+  operation: DescribedOperation,
+  { root, served }: Reading,
+  collection: Described,
+): Promise<ServedOperation & { readonly shape?: ListShape }> {
+  const { described, words, common } = collection;
+  const { parameters = conditions, ...part } = await readPart(name, operation, collection);
+  const headers = await requiredHeaders(operation);
+  const access = readAccess(operation.place, root);
+  const errors = errorFormatOf(operation, common);
+  const known = [...parameters, ...headers.map((each) => each.name.toLowerCase())];
+  noteOperation(operation, known, described.id.schema);
+  served.add(operation.place.pointer);
+  const fallback = operationName(name, name === "list" ? words.many : words.one);
+  return {
+    operationId: nameOf(operation, fallback),
+    path: encodePath(isItemOf(described.path, operation.path) ? pathOfOne(operation.path) : operation.path),
+    access,
+    errors,
+    describesMissing: operation.place.at("responses", "404").value !== undefined,
+    headers: headers.length === 0 ? undefined : headers,
+    ...part,
+  };
 }
 
 /** The operations of a description that are not served. Notes them, and why. */
-export function readOthers(
-  root: Place,
-  served: readonly DescribedOperation[],
-  faults: Faults,
-): OtherOperation[] {
+export function readOthers({ root, served, faults }: Reading): OtherOperation[] {
   for (const [path, item] of pathItems(root)) noteMethods(path, item);
-  const pointers = new Set(served.map(({ place }) => place.pointer));
   return describedOperations(root).flatMap((operation) => {
     const { method, path, place } = operation;
-    if (pointers.has(place.pointer)) return [];
+    if (served.has(place.pointer)) return [];
     place.note(`${titleOf(operation)} is not served${reasonFrom(place, faults.get(place.pointer))}`);
     return [{ method: method.toUpperCase() as OtherOperation["method"], path }];
   });
@@ -165,23 +147,21 @@ function noteMethods(path: string, item: Place): void {
 }
 
 /** Reads the header fields that an operation requires, besides those that have a meaning of their own. */
-async function requiredHeaders(
-  { parameters }: DescribedOperation,
-  { checks }: Resource,
-): Promise<RequiredHeader[]> {
+async function requiredHeaders({ parameters }: DescribedOperation): Promise<RequiredHeader[]> {
   const found: RequiredHeader[] = [];
   for (const place of parameters) {
     const { in: where, required, name, schema } = place.object ?? {};
     const isOther = /^(?:accept|authorization|content-type|idempotency-key)$/i.test(String(name));
     if (where !== "header" || required !== true || isOther) continue;
     if (!isHeaderName(name) || schema === undefined) continue;
-    found.push({ name, check: await checks.of(place.at("schema")) });
+    found.push({ name, check: await checkOf(place.at("schema")) });
   }
   return found;
 }
 
-type PartOf = OwnPart &
-  Partial<Omit<DescribedList, "response">> &
+/** What is particular to an operation, with the parameters that it serves, those of the header in lower case. */
+type OperationPart = Pick<ServedOperation, "status" | "response"> &
+  Partial<Pick<DescribedList, "shape" | "parameters">> &
   Partial<Pick<EditOperation, "body" | "successes"> & Pick<DeleteOperation, "content">>;
 
 /**
@@ -189,10 +169,15 @@ type PartOf = OwnPart &
  * a ContractError if it cannot be served.
  */
 async function readPart(
-  name: Exclude<OperationName, "create">,
+  name: OperationName,
   operation: DescribedOperation,
-  { described: { wrapper }, resource, words }: Described,
-): Promise<PartOf> {
+  { described, resource, words }: Described,
+): Promise<OperationPart> {
+  if (name === "create") {
+    const { status } = described.success;
+    const parameters = described.id.isRequired ? [] : ["idempotency-key"];
+    return { status, response: await readSuccess(described.success, resource), parameters };
+  }
   const statuses = {
     list: ["200"],
     get: ["200"],
@@ -217,7 +202,7 @@ async function readPart(
   for (const each of [success, creation])
     if (each !== undefined) successes[each.status] = await readSuccess(each, resource);
   const { readEditBody } = await import("./edit-body.ts");
-  const body = await readEditBody(name, operation, { ...resource, words, wrapper });
+  const body = await readEditBody(name, operation, { ...resource, words, wrapper: described.wrapper });
   return { status, response: successes[status], successes, body };
 }
 
@@ -240,11 +225,6 @@ function pathItems(root: Place): [path: string, item: Place][] {
   return root
     .at("paths")
     .members.filter(([path, item]) => !path.startsWith("x-") && readable(() => item.target) !== undefined);
-}
-
-/** Whether a path is that of a collection, or of one of its resources. */
-function isPathOf(collection: string, path: string): boolean {
-  return collectionPath(path) === collectionPath(collection) || isItemOf(collection, path);
 }
 
 /** The name of an operation of the collection; undefined for any other operation. */

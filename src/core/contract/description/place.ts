@@ -23,9 +23,6 @@ export class ContractError extends OperatorError {
   }
 }
 
-/** Why operations cannot be served, by their pointers. */
-export type Faults = Map<string, ContractError>;
-
 /** State that all places of one description share. */
 interface Shared {
   readonly document: Json;
@@ -174,9 +171,15 @@ export function readable<Part>(read: () => Part): Part | undefined {
   try {
     return read();
   } catch (error) {
-    if (error instanceof ContractError) return undefined;
-    throw error;
+    faultOf(error);
+    return undefined;
   }
+}
+
+/** Why a part cannot be served, from what reading it has thrown; throws any other error again. */
+export function faultOf(error: unknown): ContractError {
+  if (error instanceof ContractError) return error;
+  throw error;
 }
 
 /** A member of an object or an array, or of one below it. */
@@ -194,4 +197,16 @@ export type Reference = Json & { readonly $ref: string };
 
 export function isReference(value: unknown): value is Reference {
   return isObject(value) && typeof value.$ref === "string";
+}
+
+/**
+ * The last name of a reference, such as "Plant", or the title of its schema if the name says nothing,
+ * such as "def-0"; undefined if there is none.
+ */
+export function schemaName(place: Place | undefined): string | undefined {
+  const value = place?.value;
+  const name = isReference(value) ? referencedMembers(value.$ref).at(-1) : undefined;
+  if (name === undefined || !/^(?:def|schema|model)?[-_]?\d+$/i.test(name)) return name;
+  const title = place?.at("title").value;
+  return typeof title === "string" && title.trim() !== "" ? title.trim() : undefined;
 }

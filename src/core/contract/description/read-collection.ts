@@ -1,6 +1,7 @@
-// A collection of a description: its words, its fields, and its operations.
+// Reads a collection of a description: its words, its fields, and its operations.
 
-import type { Collection, Plant } from "../contract.ts";
+import type { Collection, EditOperation, Plant, ServedOperation } from "../contract.ts";
+import type { ErrorShape } from "../error-format.ts";
 import { toExactJson } from "../json/exact-json.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { encodePath } from "../json/percent-encoding.ts";
@@ -9,34 +10,26 @@ import { numberedId, type PlantId } from "../plant-id.ts";
 import type { FieldType } from "../values/stored-types.ts";
 import { wordsOf } from "../words.ts";
 import { readOnlyNames } from "./body-schema.ts";
-import type { Checks } from "./checks.ts";
+import { checkOf } from "./checks.ts";
 import type { DescribedCollection } from "./collection.ts";
 import { collectionPath, mediaExamples, requiresKey } from "./described-operation.ts";
 import { exampleOf } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { readFields, textField } from "./fields.ts";
-import { schemaName } from "./names.ts";
-import { pathOfOne, readParts, type ServedPart } from "./operations.ts";
-import type { Faults, Place } from "./place.ts";
+import { pathOfOne, type Reading, readOperations } from "./operations.ts";
+import { schemaName } from "./place.ts";
 import { tableNameOf } from "./sql-names.ts";
 
-/** A collection, and its operations as far as they are particular to it. */
-export interface ReadCollection {
-  readonly collection: Omit<Collection, "name" | "operations">;
-  readonly parts: readonly ServedPart[];
-}
-
 /**
- * Reads a collection, and adds the faults of operations that cannot be served. Rejects with a
- * ContractError if the create cannot be.
+ * Reads a collection. Rejects with a ContractError if its create cannot be served.
  *
- * @param fills whether what nothing stored fits may be made up in responses.
+ * @param common the shape of errors that an operation does not describe.
  */
 export async function readCollection(
-  root: Place,
+  reading: Reading,
   described: DescribedCollection,
-  { checks, faults, fills }: { readonly checks: Checks; readonly faults: Faults; readonly fills: boolean },
-): Promise<ReadCollection> {
+  common: ErrorShape,
+): Promise<Omit<Collection, "name">> {
   const { path, item, operation, media, body, wrapper, returned, id, success } = described;
   const examples = mediaExamples(media)
     .filter(isObject)
@@ -44,17 +37,13 @@ export async function readCollection(
   const schema = body.place;
   const [undescribed] = body.undescribed;
   if (undescribed !== undefined) throw schema.error(`"${undescribed}" is required, but is no property`);
-  const fields = await readFields(body, { idName: id.name, examples, returned }, checks);
+  const fields = await readFields(body, { idName: id.name, examples, returned });
   const words = wordsOf(path, {
     body: schemaName(schema) ?? schemaName(media.at("schema")),
     response: schemaName(returned[0]?.place) ?? schemaName(success.schema),
   });
   const ignored = readOnlyNames(body);
-  const { parts, list } = await readParts(
-    root,
-    { described, resource: { id, fields, checks, fills }, words },
-    faults,
-  );
+  const resource = { id, fields, fills: reading.fills };
   const collection = {
     table: tableNameOf(path),
     words,
@@ -66,17 +55,22 @@ export async function readCollection(
     fields,
     body: body.isEnforced
       ? undefined
-      : { schema: expandSchema(schema), check: await checks.of(schema, ignored) },
+      : { schema: expandSchema(schema), check: await checkOf(schema, ignored) },
     allowsOthers: body.isOpen || !body.isEnforced,
     wrapper,
     requiresKey: !id.isRequired && requiresKey(operation),
     ignored,
     titleField: textField(schema, fields, "x-plantstore-title"),
     groupField: textField(schema, fields, "x-plantstore-group"),
-    list,
-    keepsChangeTime: parts.some(saysChangeTime),
   };
-  return { collection: { ...collection, examples: examplePlants(collection, examples) }, parts };
+  const { operations, list } = await readOperations(reading, { described, resource, words, common });
+  return {
+    ...collection,
+    examples: examplePlants(collection, examples),
+    operations,
+    list,
+    keepsChangeTime: Object.values(operations).some(saysChangeTime),
+  };
 }
 
 function resourceOf(body: Json, wrapper: string | undefined): Json {
@@ -85,7 +79,7 @@ function resourceOf(body: Json, wrapper: string | undefined): Json {
 }
 
 /** Whether a success says when a resource was changed. */
-function saysChangeTime({ part: { response, successes = {} } }: ServedPart): boolean {
+function saysChangeTime({ response, successes = {} }: ServedOperation & Partial<EditOperation>): boolean {
   return [response, ...Object.values(successes)].some((each) => each?.updatedName !== undefined);
 }
 

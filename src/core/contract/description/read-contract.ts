@@ -5,13 +5,13 @@ import { bearerAccess } from "../access.ts";
 import type { Collection, Contract, ContractSource, OpenApiDocument } from "../contract.ts";
 import { isObject } from "../json/json-values.ts";
 import { decodePercent } from "../json/percent-encoding.ts";
-import { Checks } from "./checks.ts";
 import { findCollections } from "./collection.ts";
 import { parseDescription } from "./description-text.ts";
 import { commonShape } from "./error-shapes.ts";
-import { readOperations, readOthers } from "./operations.ts";
-import { ContractError, Place } from "./place.ts";
-import { type ReadCollection, readCollection } from "./read-collection.ts";
+import { operationsOf, type Reading, readOthers } from "./operations.ts";
+import { ContractError, faultOf, Place } from "./place.ts";
+import { readCollection } from "./read-collection.ts";
+import { tableNameOf } from "./sql-names.ts";
 import { noteDocument } from "./unserved-parts.ts";
 
 /** Rejects with a ContractError that says in one sentence why the description cannot be served. */
@@ -40,50 +40,39 @@ async function readSource(given: ContractSource): Promise<Contract> {
 
 async function readDocument(source: ContractSource, document: OpenApiDocument): Promise<Contract> {
   const root = Place.root(document, source.origins);
-  const checks = new Checks();
-  const { found, faults } = await findCollections(root, checks);
-  const read: ReadCollection[] = [];
+  const reading: Reading = { root, fills: source.fills === true, served: new Set(), faults: new Map() };
+  const { faults } = reading;
+  const found = await findCollections(root, faults);
+  const common = commonShape(
+    found.flatMap(({ operation, path }) => [operation, ...operationsOf(root, path)]),
+  );
+  const collections: Omit<Collection, "name">[] = [];
   for (const described of found) {
+    const { place } = described.operation;
     root.restartCount();
     try {
-      const one = await readCollection(root, described, { checks, faults, fills: source.fills === true });
-      const taken = read.find(({ collection }) => collection.table === one.collection.table);
+      const taken = collections.find(({ table }) => table === tableNameOf(described.path));
       if (taken !== undefined)
-        throw described.operation.place.error(
-          `its table would be that of ${taken.collection.describedPath}, so that one needs another path`,
+        throw place.error(
+          `its table would be that of ${taken.describedPath}, so that one needs another path`,
         );
-      read.push(one);
+      collections.push(await readCollection(reading, described, common));
     } catch (error) {
-      if (!(error instanceof ContractError)) throw error;
-      faults.set(described.operation.place.pointer, error);
+      faults.set(place.pointer, faultOf(error));
     }
   }
   // A server that makes up values responds to every operation, also without a collection.
-  if (read.length === 0 && !source.fills)
+  if (collections.length === 0 && !reading.fills)
     throw faults.values().next().value ?? root.at("paths").error("it has no POST whose body is the resource");
   noteDocument(root);
-  const served = read.flatMap(({ parts }) => parts);
-  const otherOperations = readOthers(
-    root,
-    served.map(({ operation }) => operation),
-    faults,
-  );
-  const common = commonShape(served.map(({ errors }) => errors));
-  const collections = read.map(({ collection, parts }) => ({
-    ...collection,
-    name: nameOf(
-      collection,
-      read.map((each) => each.collection),
-    ),
-    operations: readOperations(parts, common, collection),
-  }));
+  const otherOperations = readOthers(reading);
   const title = root.at("info", "title").value;
   return {
     source,
     document,
     service: (typeof title === "string" && title.trim()) || "Store",
     basePath: basePathOf(root),
-    collections,
+    collections: named(collections),
     otherOperations,
     access: collections[0]?.operations.create.access ?? bearerAccess,
     errors: { shape: common, shapes: {}, statuses: {} },
@@ -91,15 +80,17 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   };
 }
 
-/** The last segment of a collection's path, or all of it where another one has the same. */
-function nameOf({ describedPath }: Described, all: readonly Described[]): string {
-  const segments = (path: string) => path.split("/").filter((segment) => segment !== "");
-  const last = segments(describedPath).at(-1) ?? "";
-  const isAlone = all.filter((each) => segments(each.describedPath).at(-1) === last).length === 1;
-  return decodePercent(isAlone ? last : segments(describedPath).join("/"));
+/** Names collections by the last segments of their paths, or by all of them where two have the same. */
+function named(collections: readonly Omit<Collection, "name">[]): Collection[] {
+  const all = collections.map(({ describedPath }) => describedPath.split("/").filter((each) => each !== ""));
+  const [seen, shared] = [new Set(), new Set()];
+  for (const last of all.map((segments) => segments.at(-1))) (seen.has(last) ? shared : seen).add(last);
+  return collections.map((collection, index) => {
+    const segments = all[index] ?? [];
+    const shown = shared.has(segments.at(-1)) ? segments : segments.slice(-1);
+    return { ...collection, name: decodePercent(shown.join("/")) };
+  });
 }
-
-type Described = Pick<Collection, "describedPath">;
 
 /** The path of the first server's URL; "" for none, and for a URL that has no path. */
 function basePathOf(root: Place): string {

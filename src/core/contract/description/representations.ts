@@ -4,18 +4,15 @@ import { type Collection, type Field, type Representation, wholeOf } from "../co
 import { toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
 import { type ObjectSchema, type Property, readObjectSchema } from "./body-schema.ts";
-import type { Checks } from "./checks.ts";
 import type { Success } from "./described-operation.ts";
 import { exampleOf } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { fieldTypeOf, valueTypes } from "./field-type.ts";
-import { readProperty } from "./fields.ts";
+import { isChangeTime, isCreationTime, readProperty } from "./fields.ts";
 import { type Place, readable } from "./place.ts";
-import { isChangeTime, isCreationTime } from "./times.ts";
 
 /** The properties of a resource, as responses may have them. */
 export interface Resource extends Pick<Collection, "id" | "fields"> {
-  readonly checks: Checks;
   /** Whether what nothing stored fits may be made up. */
   readonly fills: boolean;
 }
@@ -153,9 +150,9 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
 export async function constantOf(
   name: string,
   property: Property,
-  { checks, fills }: Pick<Resource, "checks" | "fills">,
+  { fills }: Pick<Resource, "fills">,
 ): Promise<string | undefined> {
-  const { schema, check } = await readProperty(name, property, checks);
+  const { schema, check } = await readProperty(name, property);
   const { const: constant, enum: values, default: usual } = schema;
   const only = Array.isArray(values) && values.length === 1 ? values[0] : undefined;
   const types = valueTypes(schema);

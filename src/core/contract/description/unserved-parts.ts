@@ -5,7 +5,7 @@ import { isObject, type Json } from "../json/json-values.ts";
 import { restrictsAlike } from "../schema/restrictions.ts";
 import { type DescribedOperation, isJson, isPatchBody, titleOf } from "./described-operation.ts";
 import { expandSchema } from "./expanded-schema.ts";
-import { ContractError, type Place } from "./place.ts";
+import { faultOf, type Place } from "./place.ts";
 
 /**
  * The use of a member of an object: it is read elsewhere, or shown as it is (undefined), is an
@@ -80,8 +80,7 @@ function notingFaults(place: Place, look: () => void): void {
   try {
     look();
   } catch (error) {
-    if (!(error instanceof ContractError)) throw error;
-    place.note(`it is not read, as ${error.problem}`);
+    place.note(`it is not read, as ${faultOf(error).problem}`);
   }
 }
 

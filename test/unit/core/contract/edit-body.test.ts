@@ -99,8 +99,8 @@ test("parameters of a path are those of its operations", async () => {
   });
   expect(collection.requiresKey).toBeTrue();
   expect(collection.notes).toEqual([
-    "TRACE /a is not served (at /paths/~1a/trace)",
     "the query parameter tenant of POST /a is not served (at /paths/~1a/parameters/0)",
+    "TRACE /a is not served (at /paths/~1a/trace)",
   ]);
 });
 

@@ -184,11 +184,11 @@ test("what is not served or not checked is noted with its pointer", async () => 
     `the format ipvfuture is not checked (at ${schema}/properties/a)`,
     `"b" is readOnly, and is not kept (at ${schema}/properties/b)`,
     "the security of basic is not accepted; a bearer token is needed instead (at /security)",
-    "webhooks are not sent (at /webhooks)",
-    "GET /train-trips is not served, as its response is neither an array nor an object with one: it responds with 501 (at /paths/~1train-trips/get)",
     `callbacks are not sent (at ${at}/callbacks)`,
     `the header parameter trace of POST /train-trips is not served (at ${at}/parameters/0)`,
     `a body of application/xml is not read (at ${at}/requestBody/content/application~1xml)`,
+    "webhooks are not sent (at /webhooks)",
+    "GET /train-trips is not served, as its response is neither an array nor an object with one: it responds with 501 (at /paths/~1train-trips/get)",
   ]);
 });
 
