@@ -1,10 +1,10 @@
 // Random values: a generator with a seed, and plants for fast-check.
 
 import fc from "fast-check";
-import type { Field, Plant } from "../../src/core/contract/contract.ts";
+import type { Collection, Field, Plant } from "../../src/core/contract/contract.ts";
 import type { FieldValue } from "../../src/core/contract/values/stored-types.ts";
 import { SeededRandom } from "../../src/sandbox/seeded-random.ts";
-import { plantStore, type SingleContract } from "./contracts.ts";
+import { plantStore } from "./contracts.ts";
 
 export class Random {
   readonly #generator: SeededRandom;
@@ -115,7 +115,7 @@ function anyValue({ schema, type }: Field): fc.Arbitrary<FieldValue> {
 }
 
 /** Any plant of a contract. */
-export function anyPlantOf({ fields }: SingleContract): fc.Arbitrary<Plant> {
+export function anyPlantOf({ fields }: Collection): fc.Arbitrary<Plant> {
   const values = fields.map((field) =>
     field.isRequired ? anyValue(field) : fc.option(anyValue(field), { nil: undefined }),
   );

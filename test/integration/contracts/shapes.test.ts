@@ -29,10 +29,10 @@ test("a pet store", async () => {
 test("a store of planets", async () => {
   await using store = await sandboxOf(contractFile("planets.json"));
   expect(store.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
-    "webhooks are not sent",
-    "POST /planets/{planetId}/image is not served: it responds with 501",
     "callbacks are not sent",
     "a body of application/xml is not read",
+    "webhooks are not sent",
+    "POST /planets/{planetId}/image is not served: it responds with 501",
   ]);
   const planet = plantJson(store.collection, store.collection.examples[0] as Plant);
   expect(await store.request("POST", "/planets", planet)).toMatchObject({ status: 201, text: planet });

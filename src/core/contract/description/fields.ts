@@ -10,7 +10,7 @@ import { exampleOf, toFieldValue } from "./example-values.ts";
 import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
 import { fieldTypeOf, isEnforced, valueTypes } from "./field-type.ts";
 import type { Place } from "./place.ts";
-import { columnNameOf, quoteColumn } from "./sql-names.ts";
+import { columnNameOf } from "./sql-names.ts";
 
 /**
  * Reads the fields. Rejects with a ContractError.
@@ -55,7 +55,7 @@ export async function readFields(
     fields.push({
       name,
       jsonName: `${JSON.stringify(name)}:`,
-      column: quoteColumn(columnName),
+      column: `"${columnName}"`,
       columnName,
       type,
       isRequired: property.isRequired,

@@ -1,4 +1,4 @@
-// The tables of collections and the columns of fields. Names are the contract's author's: of any
+// Chooses the names of tables and columns. Names of collections and fields are the author's: of any
 // characters and length, equal but for case, or those of our own tables and columns or of the engines'.
 
 /** Lower-case names that both engines have as they are; PostgreSQL keeps 63 bytes. */
@@ -37,10 +37,6 @@ function distinctName(text: string): string {
     .replaceAll(/[^a-z0-9]+/g, "_")
     .slice(0, 30);
   return `x_${readable}_${fingerprint(text)}`;
-}
-
-export function quoteColumn(name: string): string {
-  return `"${name}"`;
 }
 
 /** 64 bits of FNV-1a over the UTF-16 code units, in hexadecimal digits. */

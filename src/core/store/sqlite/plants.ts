@@ -1,12 +1,6 @@
 // Commits batches to the tables of the collections of a SQLite file.
 
-import {
-  type Collection,
-  type Plant,
-  type PlantColumns,
-  sampleValues,
-  withValue,
-} from "../../contract/contract.ts";
+import type { Collection, Plant, PlantColumns } from "../../contract/contract.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
 import { type PlantId, randomId } from "../../contract/plant-id.ts";
 import type { ColumnValue } from "../../contract/values/stored-types.ts";
@@ -107,14 +101,11 @@ class PlantTable {
   /** Inserts a plant, and deletes it. */
   probe(): void {
     const id = randomId(this.#collection.id);
-    const outcome = this.insert({ id, values: this.#probeValues() }, null, BigInt(Date.now()));
+    const values = this.#collection.fields.map(({ type, example }) =>
+      type.kind === "text" ? probeText : example,
+    );
+    const outcome = this.insert({ id, values }, null, BigInt(Date.now()));
     // A plant may have this id by chance.
     if (outcome === "created") this.#delete().run(id);
-  }
-
-  #probeValues() {
-    const values = sampleValues(this.#collection);
-    const { titleField } = this.#collection;
-    return titleField === undefined ? values : withValue(this.#collection, values, titleField, probeText);
   }
 }
