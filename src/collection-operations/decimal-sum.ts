@@ -1,7 +1,7 @@
 // Sums decimals as columns have them. SQLite's sum() takes the texts for doubles: 0.1 and 0.2 gave
 // 0.30000000000000004.
 
-import { parseJsonNumber } from "../core/contract/json/json-number.ts";
+import { parseJsonNumber } from "../core/contract/json/exact-json.ts";
 import { scaledDecimal, scaledText } from "../core/contract/values/decimal.ts";
 
 /**

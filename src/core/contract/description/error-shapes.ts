@@ -7,6 +7,7 @@ import {
   type ErrorPart,
   type ErrorShape,
   ownErrorShape,
+  pathOfPart,
 } from "../error-format.ts";
 import type { ErrorCode } from "../errors.ts";
 import { isObject, type Json } from "../json/json-values.ts";
@@ -133,14 +134,8 @@ function membersOf(schema: Json, place: Place, depth: number): ErrorMembers {
   const undescribed = required.find((name) => !Object.hasOwn(properties, String(name)));
   if (undescribed !== undefined) throw place.error(`nothing fits "${undescribed}" here`);
   // An error that says nothing is of no use.
-  if (!members.some(([, holds]) => saysMessage(holds))) throw place.error('nothing fits "message" here');
+  if (pathOfPart({ members }, "message") === undefined) throw place.error('nothing fits "message" here');
   return members;
-}
-
-function saysMessage(holds: ErrorContent): boolean {
-  if (typeof holds === "string") return holds === "message";
-  if ("constant" in holds) return false;
-  return "items" in holds ? saysMessage(holds.items) : holds.members.some(([, each]) => saysMessage(each));
 }
 
 interface MemberContext {

@@ -86,22 +86,9 @@ function includesNull({ type }: Json): boolean {
 
 /** Keywords whose meaning depends on the others of their schema. */
 const dependent = [
-  "additionalProperties",
-  "patternProperties",
-  "unevaluatedProperties",
-  "unevaluatedItems",
-  "items",
-  "prefixItems",
-  "contains",
-  "minContains",
-  "maxContains",
-  "if",
-  "then",
-  "else",
-  "anyOf",
-  "oneOf",
-  "not",
-  "$ref",
+  ...["additionalProperties", "patternProperties", "unevaluatedProperties", "unevaluatedItems", "items"],
+  ...["prefixItems", "contains", "minContains", "maxContains"],
+  ...["if", "then", "else", "anyOf", "oneOf", "not", "$ref"],
 ];
 
 /** A schema with the members of its allOf, where that changes nothing. */

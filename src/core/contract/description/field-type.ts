@@ -4,6 +4,7 @@
 import { isObject, type Json } from "../json/json-values.ts";
 import { isAnnotation } from "../schema/restrictions.ts";
 import type { SchemaCheck } from "../schema/schema-check.ts";
+import { isIntegral, kindOf } from "../schema/values.ts";
 import { fractionDigits } from "../values/decimal.ts";
 import {
   boolean,
@@ -102,11 +103,8 @@ function isIntegerAsText({ type, pattern }: Json): boolean {
 }
 
 function typeOfValue(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "bigint" || Number.isInteger(value)) return "integer";
-  if (typeof value === "object") return isObject(value) ? "object" : "number";
-  return typeof value;
+  const kind = kindOf(value);
+  return kind === "number" && isIntegral(value) ? "integer" : kind;
 }
 
 /** A keyword of a schema, or of one of the parts that hold as well. */

@@ -28,64 +28,49 @@ const plainName = (name: string) => name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLow
 type Role = ListShape["paging"] | "limit" | "unknown";
 
 /** Parameters of the query by their usual names. */
-const namesOfRole: Readonly<Record<Role, readonly string[]>> = {
-  limit: ["limit", "size", "perpage", "pagesize", "itemsperpage", "take", "first", "maxresults", "pagelimit"],
-  offset: ["offset", "skip", "start", "startindex", "pageoffset"],
-  page: ["page", "pagenumber", "pageno", "pageindex"],
-  after: ["after", "startingafter", "cursor", "nextcursor", "pagetoken", "nexttoken", "afterid", "marker"],
-  unknown: ["before", "endingbefore", "beforeid", "previouscursor", "prevcursor"],
+const namesOfRole: Readonly<Record<Role, string>> = {
+  limit: "limit size perpage pagesize itemsperpage take first maxresults pagelimit",
+  offset: "offset skip start startindex pageoffset",
+  page: "page pagenumber pageno pageindex",
+  after: "after startingafter cursor nextcursor pagetoken nexttoken afterid marker",
+  unknown: "before endingbefore beforeid previouscursor prevcursor",
 };
 
 function roleOf(name: string): Role | undefined {
   const plain = plainName(name);
-  const known = Object.entries(namesOfRole).find(([, names]) => names.includes(plain));
+  const known = Object.entries(namesOfRole).find(([, names]) => names.split(" ").includes(plain));
   if (known !== undefined) return known[0] as Role;
   return /^page|cursor|offset|pagetoken/.test(plain) ? "unknown" : undefined;
 }
 
-/** Members of lists by their usual names. */
-const namesOfPart: Partial<Readonly<Record<ListPart, readonly string[]>>> = {
-  limit: ["limit", "perpage", "pagesize", "size", "itemsperpage", "take"],
-  offset: ["offset", "skip"],
-  page: ["page", "currentpage", "number", "pagenumber", "pageindex"],
-  total: [
-    "total",
-    "totalcount",
-    "totalitems",
-    "totalelements",
-    "totalrecords",
-    "totalresults",
-    "itemcount",
-    "count",
-  ],
-  pages: ["pages", "totalpages", "pagecount", "lastpage"],
-  onPage: ["numberofelements", "count"],
-  from: ["from"],
-  to: ["to"],
-  hasMore: ["hasmore", "hasnext", "hasnextpage"],
-  hasPrevious: ["hasprevious", "haspreviouspage", "hasprev"],
-  isFirst: ["first", "isfirst"],
-  isLast: ["last", "islast"],
-  isEmpty: ["empty", "isempty"],
-  nextCursor: ["nextcursor", "nextpagetoken", "nexttoken", "nextpage", "next", "cursor"],
-  nextUrl: ["next", "nextpage", "nexturl", "nextlink"],
-  previousUrl: ["previous", "prev", "previouspage", "prevpage", "previousurl", "prevurl"],
-  firstUrl: ["first", "firstpageurl"],
-  lastUrl: ["last", "lastpageurl"],
-  url: ["path", "self", "url", "href"],
+/** Members of lists by their usual names, with their types. */
+const namesOfPart: Partial<Readonly<Record<ListPart, readonly [type: string, names: string]>>> = {
+  limit: ["integer", "limit perpage pagesize size itemsperpage take"],
+  offset: ["integer", "offset skip"],
+  page: ["integer", "page currentpage number pagenumber pageindex"],
+  total: ["integer", "total totalcount totalitems totalelements totalrecords totalresults itemcount count"],
+  pages: ["integer", "pages totalpages pagecount lastpage"],
+  onPage: ["integer", "numberofelements count"],
+  from: ["integer", "from"],
+  to: ["integer", "to"],
+  hasMore: ["boolean", "hasmore hasnext hasnextpage"],
+  hasPrevious: ["boolean", "hasprevious haspreviouspage hasprev"],
+  isFirst: ["boolean", "first isfirst"],
+  isLast: ["boolean", "last islast"],
+  isEmpty: ["boolean", "empty isempty"],
+  // Its type follows from the paging.
+  nextCursor: ["", "nextcursor nextpagetoken nexttoken nextpage next cursor"],
+  nextUrl: ["string", "next nextpage nexturl nextlink"],
+  previousUrl: ["string", "previous prev previouspage prevpage previousurl prevurl"],
+  firstUrl: ["string", "first firstpageurl"],
+  lastUrl: ["string", "last lastpageurl"],
+  url: ["string", "path self url href"],
 };
 
-/** Parts that are no integers. */
-const partTypes: Partial<Readonly<Record<ListPart, string>>> = {
-  ...{
-    hasMore: "boolean",
-    hasPrevious: "boolean",
-    isFirst: "boolean",
-    isLast: "boolean",
-    isEmpty: "boolean",
-  },
-  ...{ nextUrl: "string", previousUrl: "string", firstUrl: "string", lastUrl: "string", url: "string" },
-};
+/** Whether a member may be a part of a list, by its name. */
+function isNamed(part: ListPart, name: string): boolean {
+  return namesOfPart[part]?.[1].split(" ").includes(plainName(name)) === true;
+}
 
 /** The list of a description: its shape, the resources in it, and the parameters that are served. */
 export interface DescribedList {
@@ -242,7 +227,7 @@ function readMembers(schema: Json, place: Place, paging: ListShape["paging"], ar
       name === array ? "plants" : partFor(name, property, { paging, hasTotal });
     if (holds === undefined && isPart && types.has("object") && isObject(property))
       holds = isRequired ? below(property) : readable(() => below(property));
-    const isNext = namesOfPart.nextCursor?.includes(plainName(name));
+    const isNext = isNamed("nextCursor", name);
     if (holds === undefined && isRequired && types.has("null") && !isNext) holds = { json: "null" };
     if (holds === undefined && isRequired && isArray(property)) holds = { json: "[]" };
     if (holds !== undefined) members.push([name, holds, isOptional]);
@@ -262,13 +247,13 @@ function partFor(
   const types = valueTypes(property);
   const isUrl = isObject(property) && String(property.format).startsWith("uri");
   return (Object.keys(namesOfPart) as ListPart[]).find((part) => {
-    if (!namesOfPart[part]?.includes(plainName(name))) return false;
+    if (!isNamed(part, name)) return false;
     // Where a list counts all, the count beside it is that of the page.
     if (part === "total" && plainName(name) === "count" && hasTotal) return false;
     // The place of a page that begins after an id is not known.
     if (paging === "after" && ["page", "offset", "from", "to"].includes(part)) return false;
     if (part === "nextCursor") return !isUrl && types.has(paging === "after" ? "string" : "integer");
-    return types.has(partTypes[part] ?? "integer");
+    return types.has(namesOfPart[part]?.[0] ?? "");
   });
 }
 

@@ -44,18 +44,15 @@ export function readRequirements(
   schemeOf: (name: string) => Json | undefined,
 ): Security {
   const described = Array.isArray(requirements) ? requirements.filter(isObject) : [];
-  if (described.length === 0)
-    return {
-      access: { bearer: false, keyHeader: undefined, isOpen: true },
-      accepted: [],
-      refused: [],
-      scopes: [],
-    };
   const accepted: Json[] = [];
   const refused = new Set<string>();
   const scopes = new Set<string>();
   let word: string | undefined;
-  let { bearer, keyHeader, isOpen }: Access = { bearer: false, keyHeader: undefined, isOpen: false };
+  let { bearer, keyHeader, isOpen }: Access = {
+    bearer: false,
+    keyHeader: undefined,
+    isOpen: described.length === 0,
+  };
   for (const requirement of described) {
     const [name, ...others] = Object.keys(requirement);
     const scheme = name === undefined ? undefined : schemeOf(name);

@@ -43,12 +43,7 @@ export function fromVersion30(schema: Json): Json {
 
 /** Keywords whose members are named by the author. */
 const maps = [
-  "properties",
-  "patternProperties",
-  "dependentSchemas",
-  "dependentRequired",
-  "$defs",
-  "definitions",
+  ...["properties", "patternProperties", "dependentSchemas", "dependentRequired", "$defs", "definitions"],
 ];
 
 /** Keywords whose values are data, and no schemas. */

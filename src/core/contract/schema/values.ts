@@ -1,7 +1,7 @@
 // Values of parseExactJson: their kinds, and exact comparisons. A number is a number whose decimal text
 // is exact, a bigint, or an ExactNumber.
 
-import { type JsonNumber, parseJsonNumber } from "../json/json-number.ts";
+import { type JsonNumber, parseJsonNumber } from "../json/exact-json.ts";
 import { ExactNumber, numberText } from "../json/json-values.ts";
 import type { Work } from "./schema-check.ts";
 

@@ -1,6 +1,6 @@
 // Decimal numbers as exact texts.
 
-import { parseJsonNumber } from "../json/json-number.ts";
+import { parseJsonNumber } from "../json/exact-json.ts";
 
 /** Digits of a decimal number in all, as PostgreSQL's numeric has them. */
 const decimalDigitsMax = 38;

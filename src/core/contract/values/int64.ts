@@ -1,6 +1,6 @@
 // Parses int64 from decimal text: a JavaScript number loses digits past 2^53.
 
-import { parseJsonNumber } from "../json/json-number.ts";
+import { parseJsonNumber } from "../json/exact-json.ts";
 
 export const int64Min = -(2n ** 63n);
 export const int64Max = 2n ** 63n - 1n;
