@@ -2,13 +2,7 @@
 // so that neither a large store nor a slow reader keeps a snapshot: SQLite could not restart its
 // write-ahead log, and PostgreSQL not vacuum.
 
-import {
-  type Collection,
-  countCodeUnits,
-  type Plant,
-  type PlantColumns,
-  valueIn,
-} from "../core/contract/contract.ts";
+import { type Collection, countCodeUnits, type Plant, type PlantColumns } from "../core/contract/contract.ts";
 import { toValues } from "../core/contract/plant.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { list } from "../core/store/shared/sql-work.ts";
@@ -103,7 +97,7 @@ export async function* readPlants(
     if (last === undefined) return;
     const plants = rows.map((row) => toSelected(collection, row));
     const isSelected = ({ values }: Plant) =>
-      groupField !== undefined && valueIn(collection, values, groupField) === group;
+      groupField !== undefined && values[collection.fields.indexOf(groupField)] === group;
     const selected = group === undefined ? plants : plants.filter(isSelected);
     if (selected.length > 0) yield selected;
     after = last;

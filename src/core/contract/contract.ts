@@ -322,11 +322,6 @@ export interface Plant {
 /** The fields of a plant as columns of a row: null for a field that it does not have. */
 export type PlantColumns = Readonly<Record<string, unknown>>;
 
-/** The value of a field; undefined for a plant without it. */
-export function valueIn(collection: Collection, values: Values, field: Field): FieldValue | undefined {
-  return values[collection.fields.indexOf(field)];
-}
-
 /** Values with one of them replaced; undefined removes it. */
 export function withValue(
   collection: Collection,

@@ -13,7 +13,7 @@ import {
   successOf,
 } from "./described-operation.ts";
 import { expandSchema } from "./expanded-schema.ts";
-import { readId } from "./id.ts";
+import { readId } from "./fields.ts";
 import { type ContractError, faultOf, type Place, readable } from "./place.ts";
 import { hasProperties, wrappingMember } from "./representations.ts";
 

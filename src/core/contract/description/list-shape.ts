@@ -13,6 +13,7 @@ import {
 } from "../contract.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
+import { readObjectSchema } from "./body-schema.ts";
 import type { DescribedOperation, Success } from "./described-operation.ts";
 import { toFieldValue } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
@@ -202,7 +203,10 @@ function readBody(place: Place, paging: ListShape["paging"]): ListBody {
   );
   if (array === undefined || others.length > 0)
     throw place.error("its response is neither an array nor an object with one");
-  return { array: findProperty(place, array[0]), members: readMembers(schema, place, paging, array[0]) };
+  return {
+    array: readObjectSchema(place).properties.get(array[0])?.place,
+    members: readMembers(schema, place, paging, array[0]),
+  };
 }
 
 /** Objects in a list that have its page and its links. */
@@ -261,19 +265,6 @@ function isArray(schema: unknown): boolean {
   const types = valueTypes(schema);
   types.delete("null");
   return isObject(schema) && types.size === 1 && types.has("array");
-}
-
-/** The place of a property, also one of a part of allOf. */
-function findProperty(place: Place, name: string): Place | undefined {
-  const { target } = place;
-  const own = target.own("properties", name);
-  if (own.value !== undefined) return own;
-  for (const keyword of ["allOf", "anyOf", "oneOf"])
-    for (const part of target.own(keyword).items) {
-      const found = findProperty(part, name);
-      if (found !== undefined) return found;
-    }
-  return undefined;
 }
 
 /** Reads what a resource is in an array. */

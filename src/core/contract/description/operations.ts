@@ -3,6 +3,7 @@
 import {
   type Collection,
   type DeleteOperation,
+  type EditBody,
   type EditOperation,
   type ListShape,
   type OperationName,
@@ -17,6 +18,7 @@ import {
 import type { ErrorShape } from "../error-format.ts";
 import { encodePath } from "../json/percent-encoding.ts";
 import { operationName } from "../words.ts";
+import { readObjectSchema, readOnlyNames } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
 import type { DescribedCollection } from "./collection.ts";
 import {
@@ -24,15 +26,29 @@ import {
   type DescribedOperation,
   describedSuccess,
   isItemOf,
+  isJson,
+  isPatchBody,
+  jsonMediaOf,
   methods,
   operationAt,
+  type Success,
   successOf,
   titleOf,
 } from "./described-operation.ts";
 import { errorFormatOf } from "./error-shapes.ts";
+import { expandSchema } from "./expanded-schema.ts";
+import { valueTypes } from "./field-type.ts";
 import type { DescribedList } from "./list-shape.ts";
-import { type ContractError, faultOf, type Place, readable } from "./place.ts";
-import { type Resource, readSuccess } from "./representations.ts";
+import { type ContractError, faultOf, type Place, readable, schemaName } from "./place.ts";
+import {
+  constantOf,
+  hasProperties,
+  memberJson,
+  type Resource,
+  readRepresentation,
+  readSuccess,
+  wrappingMember,
+} from "./representations.ts";
 import { isHeaderName, readAccess } from "./security.ts";
 import { noteOperation } from "./unserved-parts.ts";
 
@@ -165,8 +181,7 @@ type OperationPart = Pick<ServedOperation, "status" | "response"> &
   Partial<Pick<EditOperation, "body" | "successes"> & Pick<DeleteOperation, "content">>;
 
 /**
- * Reads what is particular to an operation; the files for it are loaded where it is described. Rejects with
- * a ContractError if it cannot be served.
+ * Reads what is particular to an operation. Rejects with a ContractError if it cannot be served.
  */
 async function readPart(
   name: OperationName,
@@ -188,22 +203,104 @@ async function readPart(
   const success = successOf(operation, statuses[name]);
   const { status } = success;
   if (name === "list") {
+    // Loaded late, as many contracts have no list.
     const { readList } = await import("./list-shape.ts");
     return { status, ...(await readList(operation, success, resource)) };
   }
   if (name === "get")
     return { status, response: (await readSuccess(success, resource)) ?? wholeOf(resource) };
   if (name === "delete") {
-    const { readDeletion } = await import("./deletion.ts");
     return { status, ...(await readDeletion(success, resource, words.one)) };
   }
   const creation = name === "replace" ? describedSuccess(operation, ["201"]) : undefined;
   const successes: Record<number, Representation | undefined> = {};
   for (const each of [success, creation])
     if (each !== undefined) successes[each.status] = await readSuccess(each, resource);
-  const { readEditBody } = await import("./edit-body.ts");
   const body = await readEditBody(name, operation, { ...resource, words, wrapper: described.wrapper });
   return { status, response: successes[status], successes, body };
+}
+
+/** Reads the body of a replacement or a change. Rejects with a ContractError. */
+async function readEditBody(
+  name: "replace" | "change",
+  operation: DescribedOperation,
+  { id, fields, words, wrapper }: Resource & Pick<Collection, "words" | "wrapper">,
+): Promise<EditBody> {
+  const requestBody = operation.place.at("requestBody");
+  const media = jsonMediaOf(requestBody, name === "change" ? isPatchBody : isJson)?.[1];
+  if (media === undefined) throw requestBody.error("it describes no body of JSON");
+  const described = media.at("schema");
+  const sent = readObjectSchema(described);
+  const inner = wrapper === undefined ? undefined : sent.properties.get(wrapper);
+  const object = inner === undefined ? sent : readObjectSchema(inner.place);
+  const schema = object.place;
+  const ignored = readOnlyNames(object);
+  const members: string[] = [];
+  for (const [property, { isRequired, place }] of object.properties) {
+    if (property === id.name || ignored.includes(property)) continue;
+    if (fields.some((field) => field.name === property)) members.push(property);
+    else if (isRequired) throw schema.error(`its body requires "${property}", which is not kept`);
+    else place.note(`"${property}" is not kept`);
+  }
+  // A schema that names nothing takes everything.
+  if (object.isFree)
+    for (const { name: field, schema: own } of fields) if (own.readOnly !== true) members.push(field);
+  const own = schemaName(described);
+  return {
+    name: own ?? (name === "change" ? `merge patch of ${words.one}` : words.body),
+    members,
+    ignored,
+    wrapper: inner === undefined ? undefined : wrapper,
+    check: await checkOf(schema, ignored),
+  };
+}
+
+/** Names of members of the response to a deletion that say that it is done. */
+const messageNames = /^(?:message|msg|detail|description|result|status)$/i;
+const doneNames = /^(?:success|ok|deleted|done|acknowledged)$/i;
+
+/**
+ * The success of a deletion: the resource as it was, or JSON that says that it is gone. Rejects with
+ * a ContractError.
+ */
+async function readDeletion(
+  { schema: place, hasContent }: Success,
+  resource: Resource,
+  one: string,
+): Promise<{ readonly response: Representation | undefined; readonly content: string | undefined }> {
+  const nothing = { response: undefined, content: undefined };
+  if (!hasContent || place === undefined) return nothing;
+  const types = valueTypes(expandSchema(place));
+  const message = JSON.stringify(`The ${one} was deleted.`);
+  if (!hasProperties(place)) {
+    const content = types.has("object")
+      ? "{}"
+      : types.has("string")
+        ? message
+        : types.has("null")
+          ? "null"
+          : "true";
+    return { response: undefined, content };
+  }
+  const object = readObjectSchema(place);
+  const names = resource.fields.map(({ name }) => name);
+  const isResource = names.some((name) => object.properties.has(name));
+  if (isResource || wrappingMember(object, resource.id.name, names) !== undefined)
+    return { response: await readRepresentation(place, resource), content: undefined };
+  const members: string[] = [];
+  for (const [name, property] of object.properties) {
+    const kinds = valueTypes(expandSchema(property.place));
+    const { enum: values, const: constant, format } = expandSchema(property.place);
+    const isFree = (values ?? constant ?? format) === undefined;
+    if (isFree && kinds.has("string") && messageNames.test(name)) members.push(memberJson(name, message));
+    else if (kinds.has("boolean") && isFree && doneNames.test(name)) members.push(memberJson(name, "true"));
+    else if (property.isRequired) {
+      const json = await constantOf(name, property, resource);
+      if (json === undefined) throw place.error(`nothing fits "${name}" in its response`);
+      members.push(memberJson(name, json));
+    }
+  }
+  return { response: undefined, content: `{${members.join(",")}}` };
 }
 
 /** The operations of some paths of a description, or of all. */

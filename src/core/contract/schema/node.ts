@@ -235,10 +235,15 @@ export class Keywords {
     return this.node.place.own(name).error(`${name} must be ${expected}`);
   }
 
-  number(name: string): unknown {
+  /** The value of a keyword; undefined if it is missing. */
+  #typed<Type>(name: string, is: (value: unknown) => value is Type, expected: string): Type | undefined {
     const value = this.value(name);
-    if (value !== undefined && kindOf(value) !== "number") throw this.wrong(name, "a number");
-    return value;
+    if (value === undefined || is(value)) return value;
+    throw this.wrong(name, expected);
+  }
+
+  number(name: string): unknown {
+    return this.#typed(name, (value): value is unknown => kindOf(value) === "number", "a number");
   }
 
   count(name: string): number | undefined {
@@ -249,15 +254,11 @@ export class Keywords {
   }
 
   flag(name: string): boolean {
-    const value = this.value(name);
-    if (value !== undefined && typeof value !== "boolean") throw this.wrong(name, "true or false");
-    return value === true;
+    return this.#typed(name, (value) => typeof value === "boolean", "true or false") === true;
   }
 
   text(name: string): string | undefined {
-    const value = this.value(name);
-    if (value !== undefined && typeof value !== "string") throw this.wrong(name, "a string");
-    return value;
+    return this.#typed(name, (value) => typeof value === "string", "a string");
   }
 
   names(value: unknown, name: string): readonly string[] {
@@ -267,15 +268,11 @@ export class Keywords {
   }
 
   array(name: string): readonly unknown[] | undefined {
-    const value = this.value(name);
-    if (value !== undefined && !Array.isArray(value)) throw this.wrong(name, "an array");
-    return value as readonly unknown[] | undefined;
+    return this.#typed(name, (value) => Array.isArray(value), "an array");
   }
 
   entries(name: string): readonly [string, unknown][] {
-    const value = this.value(name);
-    if (value !== undefined && !isObject(value)) throw this.wrong(name, "an object");
-    return Object.entries(value ?? {});
+    return Object.entries(this.#typed(name, isObject, "an object") ?? {});
   }
 
   schemaAt(...names: string[]): Node {
