@@ -54,7 +54,7 @@ export class Draft {
   /** Parameters with their references resolved, as the page shows them. */
   resolveParameters(parameters: readonly DescribedParameter[] | undefined): DescribedParameter[] {
     if (!Array.isArray(parameters)) return [];
-    return parameters.map((each) => this.resolve(each) as DescribedParameter);
+    return parameters.map((each) => this.resolve(each)).filter((each) => each !== undefined);
   }
 
   /** The path of an operation as the author has it, whatever the name of its parameter. */

@@ -6,8 +6,11 @@ import type { Draft } from "./draft.ts";
 /** Returns a value of a schema: the author's example where there is one. */
 export function exampleOf(draft: Draft, schema: Schema): unknown {
   if (schema.$ref !== undefined) return exampleOf(draft, draft.resolve(schema) ?? {});
-  const { example, examples = [], default: ownDefault, const: constant, enum: values = [] } = schema;
-  const given = [example, ...examples, ownDefault, constant, ...values].find((each) => each !== undefined);
+  const { example, examples, default: ownDefault, const: constant, enum: values } = schema;
+  // Another value than an array is an author's mistake.
+  const listed = (all: unknown): readonly unknown[] => (Array.isArray(all) ? all : []);
+  const all = [example, ...listed(examples), ownDefault, constant, ...listed(values)];
+  const given = all.find((each) => each !== undefined);
   if (given !== undefined) return given;
   if (schema.properties !== undefined || schema.allOf !== undefined) {
     const properties = Object.entries(schema.properties ?? {});

@@ -3,6 +3,7 @@
 // `examples`: a description is served in the version that it was written in.
 
 import type { Collection } from "../core/contract/contract.ts";
+import { requiredOf } from "../core/contract/schema/restrictions.ts";
 import { type DescribedResponse, jsonMedia, type Schema } from "./description.ts";
 import type { Draft, Mutable } from "./draft.ts";
 
@@ -75,15 +76,15 @@ export function resolveSecuritySchemes(draft: Draft): void {
 
 /** Returns the name of the schema of errors, which is the author's if it has the shape of ours. */
 export function addErrorSchema({ contract, document }: Draft): string {
-  const schemas = document.components.schemas as Record<string, Schema>;
+  const schemas = document.components.schemas as Record<string, Schema | null>;
   const { schema: described } = contract.errors.shape;
   const named = /^#\/components\/schemas\/([^/]+)$/.exec(String(described?.$ref))?.[1];
   if (named !== undefined) return named;
   const own = Object.entries(schemas).find(
-    ([, { properties, required = [] }]) =>
-      properties?.error?.type === "integer" &&
-      properties.message?.type === "string" &&
-      required.every((name) => name === "error" || name === "message"),
+    ([, schema]) =>
+      schema?.properties?.error?.type === "integer" &&
+      schema.properties.message?.type === "string" &&
+      requiredOf({ ...schema }).every((name) => name === "error" || name === "message"),
   );
   if (own !== undefined) return own[0];
   let name = "Error";
@@ -103,8 +104,8 @@ function restrictTextsOf(draft: Draft, collection: Collection): void {
     const schema = draft.resolve(part);
     if (schema === undefined || depth > 8) return;
     for (const [name, property] of Object.entries(schema.properties ?? {})) {
-      const text: Mutable<Schema> = property;
-      const isFree = text.type === "string" && text.pattern === undefined && text.enum === undefined;
+      const text: Mutable<Schema> | null = property;
+      const isFree = text?.type === "string" && text.pattern === undefined && text.enum === undefined;
       if (isFree && text.format === undefined && texts.includes(name)) text.pattern = "^[^\\x00]*$";
     }
     for (const each of schema.allOf ?? []) restrict(each, depth + 1);

@@ -15,7 +15,7 @@ import type { Draft } from "./draft.ts";
  * @param errorName the name of the schema of errors.
  */
 export function introductionOf(draft: Draft, errorName: string): string {
-  const { description } = draft.document.info;
+  const { description } = draft.document.info ?? {};
   const own = typeof description === "string" ? description.trim() : "";
   const [lead = "", ...chapters] = own.split(/^(?=## )/m).map((text) => text.trim());
   const notes = [

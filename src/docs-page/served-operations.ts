@@ -138,7 +138,7 @@ function describeParameters(
 ): DescribedParameter[] {
   const ownPath = draft.pathOf(path);
   const ownParameters = draft.resolveParameters(own.parameters);
-  const known = [...ownParameters, ...parametersOf(draft.document.paths[ownPath])];
+  const known = [...ownParameters, ...draft.resolveParameters(parametersOf(draft.document.paths[ownPath]))];
   const names = namesInPath(path);
   const ownNames = namesInPath(ownPath);
   const added = Object.entries(parameters).map(([name, { description, schema, whenAbsent }]) => {

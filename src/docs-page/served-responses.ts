@@ -114,7 +114,7 @@ function withJsonOnly(response: DescribedResponse): DescribedResponse {
 /** An author's failure of our shape, with our header fields and examples. */
 function merged(own: DescribedResponse, failure: DescribedResponse): DescribedResponse {
   const [type, media] = jsonMedia(own.content) ?? jsonMedia(failure.content) ?? [jsonType, {}];
-  const text = own.description?.trim() ?? "";
+  const text = String(own.description ?? "").trim();
   const ours = failure.description ?? "";
   const isWhole = text.includes(ours) || ours.startsWith(text);
   const examples = { ...jsonMedia(failure.content)?.[1].examples, ...media.examples };

@@ -54,7 +54,26 @@ async function readSource(given: ContractSource): Promise<Contract> {
         : `it is OpenAPI ${version}; it must be version 3.0, 3.1 or 3.2`,
       "",
     );
-  return await readDocument(source, { ...document, openapi: String(document.openapi) } as OpenApiDocument);
+  const read = { ...(withoutNulls(document) as Json), openapi: String(document.openapi) };
+  return await readDocument(source, read as unknown as OpenApiDocument);
+}
+
+/** Members that are data, of which null is one. */
+const data = /^(?:example|value|dataValue|x-.*)$/;
+
+/**
+ * A description without members that are null, which YAML has for a name alone: they are as if they
+ * were missing. A schema stays as it is, as its reader says what is wrong with it.
+ */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).flatMap(([name, member]) => {
+    if (data.test(name)) return [[name, member]];
+    if (member === null) return [];
+    return [[name, /^schemas?$/.test(name) ? member : withoutNulls(member)]];
+  });
+  return Object.fromEntries(members);
 }
 
 async function readDocument(source: ContractSource, document: OpenApiDocument): Promise<Contract> {
