@@ -37,12 +37,12 @@ export async function bundleFiles(path: string, source: ContractSource): Promise
   }
 }
 
-/** The kinds of components that are held by members of the same name where they are used. */
+/** The kinds of components whose users have them in a member of the same name. */
 const kinds = ["responses", "parameters", "examples", "headers", "securitySchemes", "links", "callbacks"];
 
 /** The kind of component at a place; undefined for others, such as paths. */
 function kindAt(names: readonly string[]): string | undefined {
-  // An example is no schema, unlike a property of that name.
+  // What an example holds is data, unless "example" is the name of a property.
   if (names.some((name, at) => name === "example" && names[at - 1] !== "properties")) return undefined;
   if (names.includes("schema") || (names[1] === "schemas" && names.length > 2)) return "schemas";
   if (names.at(-1) === "requestBody" || names.at(-2) === "requestBodies") return "requestBodies";
@@ -55,7 +55,7 @@ interface Origin extends Pick<Target, "file" | "key"> {
   readonly enclosing: readonly string[];
 }
 
-/** What is no component is copied to each place: a small file can grow to any size. */
+/** The values of a bundle, at most: parts that are no components are copied to each place. */
 const valuesMax = 1_000_000;
 
 class Bundle {
@@ -161,7 +161,7 @@ class Bundle {
   }
 }
 
-/** What a reference leads to. */
+/** The value that a reference leads to, and its place. */
 interface Target {
   readonly file: string;
   /** The names of the members that lead to it in its file. */
@@ -174,7 +174,7 @@ interface Target {
 class ReferencedFiles {
   /** The path of the description. */
   readonly root: string;
-  /** What each file holds, by its path; undefined for one that is not read. */
+  /** The documents in the files, by their paths; undefined for a file that is not read. */
   readonly #documents: Map<string, unknown>;
   #bytes = 0;
 
@@ -196,7 +196,7 @@ class ReferencedFiles {
     return files;
   }
 
-  /** What a reference in a file leads to; undefined for nothing that was read. */
+  /** Finds the target of a reference in a file; undefined for one that was not read. */
   find(reference: string, from: string): Target | undefined {
     const file = this.#fileOf(reference, from);
     if (file === undefined) return undefined;
@@ -221,7 +221,7 @@ class ReferencedFiles {
 
   async #read(file: string): Promise<unknown> {
     const text = await this.#readInside(file).catch(() => undefined);
-    // Such as a description in Markdown.
+    // Another file may be a text, such as a description in Markdown.
     if (text === undefined || !/\.(?:json|ya?ml)$/i.test(file)) return text;
     try {
       return (await parseDescription({ text })).document;

@@ -187,7 +187,6 @@ export function parseCreate(
   body: Uint8Array,
   newId?: () => PlantId,
 ): Plant | ApiError {
-  if (collection.wrapper === undefined) return parsePlant(collection, body, newId);
   const text = unwrapBody(collection, collection.words.body, body);
   return text instanceof ApiError ? text : parsePlantJson(collection, text, newId);
 }

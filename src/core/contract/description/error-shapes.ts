@@ -17,52 +17,45 @@ import { expandSchema } from "./expanded-schema.ts";
 import { valueTypes } from "./field-type.ts";
 import { faultOf, type Place, readable } from "./place.ts";
 
-/** The errors that an operation describes. */
-interface DescribedErrors {
-  /** All statuses, in capitals, such as "4XX". */
-  readonly statuses: readonly string[];
-  readonly shapes: readonly { readonly status: string; readonly shape: ErrorShape }[];
-  /** Those that cannot be filled, and why. */
-  readonly unfit: readonly { readonly place: Place; readonly reason: string }[];
-}
-
-function readErrors({ place }: DescribedOperation): DescribedErrors {
-  const responses = place.at("responses").members;
-  const shapes: DescribedErrors["shapes"][number][] = [];
-  const unfit: DescribedErrors["unfit"][number][] = [];
-  for (const [status, response] of responses) {
+/**
+ * Reads the shapes of the errors of an operation, by their statuses in capitals, such as "4XX".
+ *
+ * @param onUnfit takes those that cannot be filled, and why.
+ */
+function readShapes(
+  { place }: DescribedOperation,
+  onUnfit?: (place: Place, reason: string) => void,
+): ReadonlyMap<string, ErrorShape> {
+  const shapes = new Map<string, ErrorShape>();
+  for (const [status, response] of place.at("responses").members) {
     if (!/^(?:[45]|default$)/i.test(status)) continue;
     try {
       const shape = readShape(response);
-      if (shape !== undefined) shapes.push({ status: status.toUpperCase(), shape });
+      if (shape !== undefined) shapes.set(status.toUpperCase(), shape);
     } catch (error) {
-      unfit.push({ place: response, reason: faultOf(error).problem });
+      onUnfit?.(response, faultOf(error).problem);
     }
   }
-  return { statuses: responses.map(([status]) => status.toUpperCase()), shapes, unfit };
+  return shapes;
 }
 
 /** The shape of errors that an operation does not describe: the first one that can be filled. */
 export function commonShape(operations: readonly DescribedOperation[]): ErrorShape {
-  for (const operation of operations) {
-    const [first] = readable(() => readErrors(operation))?.shapes ?? [];
-    if (first !== undefined) return first.shape;
-  }
+  for (const operation of operations)
+    for (const shape of readable(() => readShapes(operation))?.values() ?? []) return shape;
   return ownErrorShape;
 }
 
 /** How the errors of an operation are written. Notes those that are not as described. */
 export function errorFormatOf(operation: DescribedOperation, common: ErrorShape): ErrorFormat {
-  const { statuses, shapes: found, unfit } = readErrors(operation);
   const names = common.members.map(([name]) => JSON.stringify(name)).join(", ");
-  for (const { place, reason } of unfit)
-    place.note(`errors have the members ${names}, whatever is described, as ${reason}`);
-  const shapeFor = (status: string) => found.find((each) => each.status === status)?.shape;
-  const shapes = found.filter(({ status }) => /^[45]\d\d$/.test(status));
+  const shapes = readShapes(operation, (place, reason) =>
+    place.note(`errors have the members ${names}, whatever is described, as ${reason}`),
+  );
   return {
-    shape: shapeFor("4XX") ?? shapeFor("DEFAULT") ?? common,
-    shapes: Object.fromEntries(shapes.map(({ status, shape }) => [status, shape])),
-    statuses: describedStatuses(statuses),
+    shape: shapes.get("4XX") ?? shapes.get("DEFAULT") ?? common,
+    shapes: Object.fromEntries([...shapes].filter(([status]) => /^[45]\d\d$/.test(status))),
+    statuses: describedStatuses(operation.place.at("responses").members.map(([status]) => status)),
   };
 }
 

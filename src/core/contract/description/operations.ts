@@ -209,9 +209,7 @@ async function readPart(
   }
   if (name === "get")
     return { status, response: (await readSuccess(success, resource)) ?? wholeOf(resource) };
-  if (name === "delete") {
-    return { status, ...(await readDeletion(success, resource, words.one)) };
-  }
+  if (name === "delete") return { status, ...(await readDeletion(success, resource, words.one)) };
   const creation = name === "replace" ? describedSuccess(operation, ["201"]) : undefined;
   const successes: Record<number, Representation | undefined> = {};
   for (const each of [success, creation])
@@ -267,19 +265,13 @@ async function readDeletion(
   { schema: place, hasContent }: Success,
   resource: Resource,
   one: string,
-): Promise<{ readonly response: Representation | undefined; readonly content: string | undefined }> {
-  const nothing = { response: undefined, content: undefined };
-  if (!hasContent || place === undefined) return nothing;
-  const types = valueTypes(expandSchema(place));
+): Promise<Pick<DeleteOperation, "response" | "content">> {
+  if (!hasContent || place === undefined) return { response: undefined, content: undefined };
   const message = JSON.stringify(`The ${one} was deleted.`);
   if (!hasProperties(place)) {
-    const content = types.has("object")
-      ? "{}"
-      : types.has("string")
-        ? message
-        : types.has("null")
-          ? "null"
-          : "true";
+    const types = valueTypes(expandSchema(place));
+    const contents = Object.entries({ object: "{}", string: message, null: "null" });
+    const content = contents.find(([type]) => types.has(type))?.[1] ?? "true";
     return { response: undefined, content };
   }
   const object = readObjectSchema(place);

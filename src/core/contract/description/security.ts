@@ -24,25 +24,13 @@ export function readAccess(operation: Place, root: Place): Access {
   return access;
 }
 
-interface Security {
-  readonly access: Access;
-  /** The requirements that the server can check. */
-  readonly accepted: readonly Json[];
-  /** The schemes that it does not accept. */
-  readonly refused: readonly string[];
-  /** The scopes that the accepted ones require. */
-  readonly scopes: readonly string[];
-}
-
 /**
- * The requirements that the server can check, and those that it cannot.
+ * The requirements that the server can check (accepted, with the scopes that they require), and the
+ * schemes of those that it cannot (refused).
  *
  * @param requirements undefined where none are described, so that every request is served.
  */
-export function readRequirements(
-  requirements: unknown,
-  schemeOf: (name: string) => Json | undefined,
-): Security {
+export function readRequirements(requirements: unknown, schemeOf: (name: string) => Json | undefined) {
   const described = Array.isArray(requirements) ? requirements.filter(isObject) : [];
   const accepted: Json[] = [];
   const refused = new Set<string>();

@@ -36,7 +36,8 @@ export function phraseFor(schema: Described, style: Style, kind?: string): strin
 function ownPhrase(schema: Described, style: Style, kind: string | undefined): string {
   const keywords = merged(schema);
   if (keywords === undefined) return anything;
-  const values = enumerated(keywords);
+  const { const: constant, enum: listed } = keywords;
+  const values = constant === undefined ? (listed as readonly unknown[] | undefined) : [constant];
   const types = [
     keywords.type ?? impliedType(values) ?? (values === undefined ? kind : undefined) ?? [],
   ].flat() as string[];
@@ -82,45 +83,20 @@ const scalarKeywords = [
   ...["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"],
 ];
 
-function enumerated({ const: constant, enum: values }: Json): readonly unknown[] | undefined {
-  if (constant !== undefined) return [constant];
-  return Array.isArray(values) ? values : undefined;
-}
-
 function impliedType(values: readonly unknown[] | undefined): string | undefined {
   return values !== undefined && values.length > 0 && values.every((value) => typeof value === "string")
     ? "string"
     : undefined;
 }
 
-function typePhrase(
-  type: string,
-  keywords: Json,
-  values: readonly unknown[] | undefined,
-  style: Style,
-): string {
-  switch (type) {
-    case "string": {
-      const texts = values?.filter((value) => typeof value === "string");
-      return texts === undefined ? textPhrase(keywords, style) : listPhrase(texts);
-    }
-    case "integer":
-    case "number":
-      return numberWords(
-        type,
-        keywords,
-        values?.filter((value) => kindOf(value) === "number"),
-        style,
-      );
-    case "boolean": {
-      const booleans = values?.filter((value) => typeof value === "boolean");
-      return booleans?.length === 1 ? String(booleans[0]) : "a boolean";
-    }
-    case "array":
-      return style === "field" ? "an array that the contract's schema accepts" : "an array";
-    default:
-      return style === "field" ? "an object that the contract's schema accepts" : "an object";
-  }
+function typePhrase(type: string, keywords: Json, all: readonly unknown[] | undefined, style: Style): string {
+  const isNumber = type === "integer" || type === "number";
+  const values = all?.filter((value) => kindOf(value) === (isNumber ? "number" : type));
+  if (isNumber) return numberWords(type, keywords, values, style);
+  if (type === "string") return values === undefined ? textPhrase(keywords, style) : listPhrase(values);
+  if (type === "boolean") return values?.length === 1 ? String(values[0]) : "a boolean";
+  const phrase = type === "array" ? "an array" : "an object";
+  return style === "field" ? `${phrase} that the contract's schema accepts` : phrase;
 }
 
 function isScalar(value: unknown): boolean {
