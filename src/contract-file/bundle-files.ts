@@ -248,14 +248,10 @@ function* referencesIn(value: unknown): Generator<string> {
   if (typeof value !== "object" || value === null) return;
   if (isReference(value)) yield value.$ref;
   for (const [name, member] of Object.entries(value)) {
-    if (name === "discriminator" && isObject(member)) yield* mappedReferences(member.mapping);
+    if (name === "discriminator" && isObject(member) && isObject(member.mapping))
+      yield* Object.values(member.mapping).filter(isMappedReference);
     yield* referencesIn(member);
   }
-}
-
-function* mappedReferences(mapping: unknown): Generator<string> {
-  for (const value of Object.values(isObject(mapping) ? mapping : {}))
-    if (isMappedReference(value)) yield value;
 }
 
 /** Whether a value of a discriminator's mapping is a reference, and not the name of a schema. */

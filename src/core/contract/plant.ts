@@ -11,7 +11,7 @@ import {
 } from "./contract.ts";
 import { ApiError } from "./errors.ts";
 import { parseExactJson } from "./json/exact-json.ts";
-import { positionOf, scanJson } from "./json/json-scanner.ts";
+import { type JsonScan, positionOf, scanJson } from "./json/json-scanner.ts";
 import type { Json } from "./json/json-values.ts";
 import { decodeUtf8, validUtf8Prefix } from "./json/utf8.ts";
 import type { PlantId } from "./plant-id.ts";
@@ -153,15 +153,10 @@ export function sampleBody(collection: Collection, number: bigint): string {
  */
 export function conflictError({ words, id: { type } }: Collection, plant: Plant, hasKey = false): ApiError {
   const id = type.toJson(plant.id);
-  if (hasKey)
-    return new ApiError(
-      "conflict",
-      `This Idempotency-Key has created the ${words.one} ${id} from another body. Nothing was stored; send a new key for another ${words.one}.`,
-    );
-  return new ApiError(
-    "conflict",
-    `The id ${id} already holds a different ${words.one}, which is unchanged; choose another id.`,
-  );
+  const message = hasKey
+    ? `This Idempotency-Key has created the ${words.one} ${id} from another body. Nothing was stored; send a new key for another ${words.one}.`
+    : `The id ${id} already holds a different ${words.one}, which is unchanged; choose another id.`;
+  return new ApiError("conflict", message);
 }
 
 /** The parts of a contract that parsing uses. */
@@ -242,28 +237,24 @@ const parsedCodeUnitsMax = 4_096;
 
 function parseBody(collection: PlantSchema, text: string): Body | ApiError {
   const { fields, id, ignored } = collection;
-  const scan = () => scanJson(text, [id.name, ...fields.map(({ name }) => name), ...ignored]);
-  if (text.length <= parsedCodeUnitsMax) {
-    // Scanned once, for the first number or array that asks for its text.
-    let members: ReadonlyMap<string, string> | undefined;
-    const textOf = (name: string) => {
-      if (members === undefined) {
-        const found = scan();
-        members = "members" in found ? found.members : new Map();
-      }
-      return members.get(name) ?? "";
-    };
+  let scanned: JsonScan | undefined;
+  // Scanned once, and a short one for the first number or array that asks for its text.
+  const scan = () => {
+    scanned ??= scanJson(text, [id.name, ...fields.map(({ name }) => name), ...ignored]);
+    return scanned;
+  };
+  const textOf = (name: string) => {
+    const found = scan();
+    return ("members" in found && found.members.get(name)) || "";
+  };
+  if (text.length <= parsedCodeUnitsMax)
     try {
       return { value: JSON.parse(text), text, textOf };
     } catch {
-      const found = scanJson(text, []);
-      if ("error" in found) return invalidJson(found.error);
-      throw new Error("JSON.parse rejected a text in which the scanner found no error");
+      // The scanner says where the error is.
     }
-  }
   const found = scan();
   if ("error" in found) return invalidJson(found.error);
-  const textOf = (name: string) => found.members.get(name) ?? "";
   const outermost = text.trimStart();
   if (!outermost.startsWith("{")) return { value: parseShallow(outermost), text, textOf };
   const members = [...found.members].map(([name, value]) => [name, parseShallow(value)] as const);

@@ -9,7 +9,6 @@ import {
   ownErrorShape,
   pathOfPart,
 } from "../error-format.ts";
-import type { ErrorCode } from "../errors.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 import { type DescribedOperation, jsonMediaOf } from "./described-operation.ts";
@@ -59,20 +58,13 @@ export function errorFormatOf(operation: DescribedOperation, common: ErrorShape)
   };
 }
 
-const invalidBody: readonly ErrorCode[] = [
-  "invalidJson",
-  "invalidPlant",
-  "unstorableText",
-  "invalidParameter",
-];
-
 /** The statuses that errors have where an operation describes these. */
 function describedStatuses(statuses: readonly string[]): ErrorFormat["statuses"] {
   const conflict = statuses.includes("409") && { conflict: 409 };
   const condition = !statuses.includes("428") && { preconditionRequired: 400 };
   const isUnprocessable = statuses.includes("422") && !statuses.includes("400");
-  const invalid = isUnprocessable && Object.fromEntries(invalidBody.map((code) => [code, 422]));
-  return { ...conflict, ...condition, ...invalid };
+  const invalid = { invalidJson: 422, invalidPlant: 422, unstorableText: 422, invalidParameter: 422 };
+  return { ...conflict, ...condition, ...(isUnprocessable && invalid) };
 }
 
 /** The shape of a described error; undefined for one without JSON. Throws a ContractError. */

@@ -60,13 +60,6 @@ function* madeUp(schema: Json): Generator<unknown> {
 /** A value for a required member of an object. */
 function memberOf(schema: unknown): unknown {
   if (!isObject(schema)) return undefined;
-  const byType = new Map<unknown, unknown>([
-    ["string", "string"],
-    ["integer", 1],
-    ["number", 1],
-    ["boolean", true],
-    ["array", []],
-    ["object", {}],
-  ]);
-  return examplesIn(schema)[0] ?? byType.get(schema.type);
+  const usual = { string: "string", integer: 1, number: 1, boolean: true, array: [], object: {} };
+  return examplesIn(schema)[0] ?? Object.entries(usual).find(([type]) => type === schema.type)?.[1];
 }

@@ -73,15 +73,12 @@ function merge(schema: Json): Json {
     if (part === undefined || others.length > 1) continue;
     const isNullable = parts.length > 1;
     const nullable = isNullable && typeof part.type === "string" ? withNull(part) : part;
-    if (isNullable && nullable === part && !includesNull(part)) continue;
+    if (isNullable && nullable === part && !(Array.isArray(part.type) && part.type.includes("null")))
+      continue;
     const both = mergeAllOf({ ...own, allOf: [nullable] });
     if (!("allOf" in both)) return both;
   }
   return merged;
-}
-
-function includesNull({ type }: Json): boolean {
-  return Array.isArray(type) && type.includes("null");
 }
 
 /** Keywords whose meaning depends on the others of their schema. */

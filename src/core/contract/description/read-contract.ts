@@ -214,23 +214,19 @@ function named(collections: readonly Omit<Collection, "name">[]): Collection[] {
 /** The path of the first server's URL; "" for none, and for a URL that has no path. */
 function basePathOf(root: Place): string {
   const [server] = root.at("servers").items;
-  const url = server?.at("url").value;
-  if (typeof url !== "string") return "";
-  const missing = new Set<string>();
-  const filled = url.replaceAll(/\{([^{}]+)\}/g, (text, name) => {
-    const { value } = server?.at("variables", name, "default") ?? {};
-    if (value === undefined) missing.add(name);
+  const place = server?.at("url");
+  if (server === undefined || typeof place?.value !== "string") return "";
+  const missing: string[] = [];
+  const filled = place.value.replaceAll(/\{([^{}]+)\}/g, (text, name) => {
+    const { value } = server.at("variables", name, "default");
+    if (value === undefined) missing.push(name);
     return String(value ?? text);
   });
-  if (missing.size > 0) {
-    server
-      ?.at("url")
-      .note(`the server ${url} is not used, as its variable ${[...missing][0]} has no default`);
-    return "";
-  }
   const path = URL.parse(filled, "http://localhost/")?.pathname;
+  if (missing.length > 0)
+    place.note(`the server ${place.value} is not used, as its variable ${missing[0]} has no default`);
+  else if (!path?.startsWith("/")) place.note(`the server ${filled} is not used, as its URL has no path`);
   // Bun takes several slashes at the start of a request's path for one.
-  if (path?.startsWith("/")) return path.replace(/^\/+/, "/").replace(/\/+$/, "");
-  server?.at("url").note(`the server ${filled} is not used, as its URL has no path`);
+  else return path.replace(/^\/+/, "/").replace(/\/+$/, "");
   return "";
 }

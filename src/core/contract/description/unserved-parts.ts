@@ -170,14 +170,8 @@ function isLimited(
 
 /** The header fields that successes have, in lower case. */
 const sentHeaders: readonly string[] = [
-  "cache-control",
-  "content-type",
-  "etag",
-  "link",
-  "location",
-  "ratelimit",
-  "ratelimit-policy",
-  "x-request-id",
+  ...["cache-control", "content-type", "etag", "link", "location"],
+  ...["ratelimit", "ratelimit-policy", "x-request-id"],
 ];
 
 function noteSuccess(response: Place): void {

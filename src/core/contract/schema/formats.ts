@@ -108,14 +108,8 @@ export function textFormat(name: unknown): TextFormat | undefined {
   return typeof name === "string" && Object.hasOwn(textFormats, name) ? textFormats[name] : undefined;
 }
 
-interface NumberFormat {
-  readonly isInteger: boolean;
-  readonly minimum: number | bigint;
-  readonly maximum: number | bigint;
-}
-
 /** The range of numbers with a format; undefined if it is not one of numbers. */
-export function numberFormat(name: unknown): NumberFormat | undefined {
+export function numberFormat(name: unknown) {
   const [, unsigned, size] = /^(u?)int(8|16|32|64)$/.exec(String(name)) ?? [];
   if (size !== undefined) {
     const bits = BigInt(size);

@@ -5,7 +5,16 @@ import { isObject, type Json } from "../json/json-values.ts";
 import { PatternError, type TextPattern } from "./patterns.ts";
 import { type Described, phraseFor, type Style } from "./phrases.ts";
 import type { Fault, SchemaCheck, Work } from "./schema-check.ts";
-import { compareNumbers, isIntegral, type Kind, kindOf, nestingMax, scalarText, TooDeep } from "./values.ts";
+import {
+  compareNumbers,
+  isIntegral,
+  type Kind,
+  kindOf,
+  kinds,
+  nestingMax,
+  scalarText,
+  TooDeep,
+} from "./values.ts";
 
 /** The other schemas of the description, and its patterns. */
 export interface Schemas {
@@ -41,14 +50,7 @@ export class Node implements Described, SchemaCheck {
   isNullable = false;
   /** Whether a rule asks which members the rules before it have checked. */
   asksEvaluated = false;
-  readonly rules: Record<Kind, Rule[]> = {
-    null: [],
-    boolean: [],
-    string: [],
-    number: [],
-    array: [],
-    object: [],
-  };
+  readonly rules = Object.fromEntries(kinds.map((kind) => [kind, []])) as unknown as Record<Kind, Rule[]>;
   /** Schemas that a value must fit as well. */
   readonly parts: Node[] = [];
   /** The schemas of an anyOf or oneOf. */

@@ -9,18 +9,10 @@ export const kinds = ["null", "boolean", "string", "number", "array", "object"] 
 export type Kind = (typeof kinds)[number];
 
 export function kindOf(value: unknown): Kind {
-  switch (typeof value) {
-    case "string":
-      return "string";
-    case "boolean":
-      return "boolean";
-    case "object":
-      if (value === null) return "null";
-      if (Array.isArray(value)) return "array";
-      return value instanceof ExactNumber ? "number" : "object";
-    default:
-      return "number";
-  }
+  if (typeof value === "string" || typeof value === "boolean") return typeof value as Kind;
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value === "object" && !(value instanceof ExactNumber) ? "object" : "number";
 }
 
 /** A scalar as JSON. */

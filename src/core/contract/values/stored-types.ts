@@ -57,6 +57,15 @@ export interface FieldType<Value extends FieldValue = FieldValue> {
 const isSame = (one: unknown, other: unknown) => one === other;
 const nothing = () => undefined;
 
+/** Defaults of types whose values are written as String writes them. */
+const scalar = {
+  toJson: String,
+  format: String,
+  equals: isSame,
+  unstorable: nothing,
+  toColumn: <Value>(value: Value) => value,
+};
+
 /** Defaults of types whose values are texts in every engine. */
 const textual = {
   toJson: (value: string) => JSON.stringify(value),
@@ -84,18 +93,14 @@ export function oneOf(values: readonly string[]): FieldType<string> {
 
 export function boolean(): FieldType<boolean> {
   return {
+    ...scalar,
     kind: "boolean",
     expected: "a boolean",
     fromJson: (value) => (typeof value === "boolean" ? value : undefined),
-    toJson: String,
     isPlain: true,
     parse: (value) => (/^(?:true|false)$/i.test(value) ? /^t/i.test(value) : undefined),
-    format: String,
-    equals: isSame,
     size: () => 5,
-    unstorable: nothing,
     column: { sqlite: "INTEGER", postgres: "boolean" },
-    toColumn: (value) => value,
     // SQLite has 1, and PostgreSQL's COPY has t.
     fromColumn: (value) => value === true || value === 1n || value === 1 || value === "t",
     input: "boolean",
@@ -109,6 +114,7 @@ export function boolean(): FieldType<boolean> {
  */
 export function integer(expected = "an integer (int64)", isSentAsText = false): FieldType<bigint> {
   return {
+    ...scalar,
     kind: "integer",
     expected,
     fromJson(value, digits, isExact = false) {
@@ -116,15 +122,10 @@ export function integer(expected = "an integer (int64)", isSentAsText = false): 
         return isSentAsText && typeof value === "string" ? parseInt64(value) : undefined;
       return isExact && Number.isSafeInteger(value) ? BigInt(value) : parseJsonInt64(digits());
     },
-    toJson: String,
     isPlain: false,
     parse: parseInt64,
-    format: String,
-    equals: isSame,
     size: () => 20,
-    unstorable: nothing,
     column: { sqlite: "INTEGER", postgres: "bigint" },
-    toColumn: (value) => value,
     fromColumn: (value) => BigInt(value),
     input: "number",
   };
@@ -269,18 +270,10 @@ export function typeOfKind(kind: string): FieldType {
   const base = /^(.*) or null$/.exec(kind)?.[1];
   if (base !== undefined) return nullable(typeOfKind(base));
   const [name, digits] = kind.split(" ");
-  switch (name) {
-    case "boolean":
-      return boolean();
-    case "integer":
-      return integer();
-    case "decimal":
-      return decimal(digits === undefined ? undefined : Number(digits), "a number");
-    case "json":
-      return json("JSON");
-    default:
-      return text();
-  }
+  if (name === "boolean") return boolean();
+  if (name === "integer") return integer();
+  if (name === "decimal") return decimal(digits === undefined ? undefined : Number(digits), "a number");
+  return name === "json" ? json("JSON") : text();
 }
 
 /** Whether every engine stores a text exactly: none has U+0000 or unpaired surrogates. */
