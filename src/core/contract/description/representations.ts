@@ -81,16 +81,14 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   const { id, fields } = resource;
   const schemas = schemasOf(object);
   const shows = ({ name, schema }: Pick<Field, "name" | "schema">) => {
-    const described = schemas.get(name);
+    const [described, property] = [schemas.get(name), object.properties.get(name)];
     if (described === undefined) return object.isFree;
-    if (isWriteOnly(schema) || isWriteOnly(described)) return false;
+    if (schema.writeOnly === true || described.writeOnly === true) return false;
     const types = valueTypes(described).add("null");
     if ([...valueTypes(schema)].every((type) => types.has(type))) return true;
-    if (object.properties.get(name)?.isRequired && !resource.fills)
+    if (property?.isRequired && !resource.fills)
       throw place.error(`its response has another type for "${name}", which it requires`);
-    object.properties
-      .get(name)
-      ?.place.note(`"${name}" is left out of responses, as it has another type there`);
+    property?.place.note(`"${name}" is left out of responses, as it has another type there`);
     return false;
   };
   const known = new Set(fields.map(({ name }) => name).concat(id.name));
@@ -119,8 +117,9 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   }
   const constants: string[] = [];
   for (const [name, property] of object.properties) {
-    if (always.has(name) || isWriteOnly(schemas.get(name) ?? {})) continue;
-    const isConstant = !known.has(name) && isFixed(schemas.get(name) ?? {});
+    const schema = schemas.get(name) ?? {};
+    if (always.has(name) || schema.writeOnly === true) continue;
+    const isConstant = !known.has(name) && onlyValue(schema) !== undefined;
     if (!property.isRequired && !isConstant) continue;
     const json = await constantOf(name, property, resource);
     if (json === undefined) throw place.error(`its response requires "${name}", ${reasonOf(resource, name)}`);
@@ -153,10 +152,7 @@ export async function constantOf(
   { fills }: Pick<Resource, "fills">,
 ): Promise<string | undefined> {
   const { schema, check } = await readProperty(name, property);
-  const { const: constant, enum: values, default: usual } = schema;
-  const only = Array.isArray(values) && values.length === 1 ? values[0] : undefined;
-  const types = valueTypes(schema);
-  const value = constant ?? only ?? usual ?? (types.has("null") ? null : undefined);
+  const value = onlyValue(schema) ?? schema.default ?? (valueTypes(schema).has("null") ? null : undefined);
   if (value !== undefined) return toExactJson(value);
   if (!fills) return undefined;
   const type = fieldTypeOf(schema, check);
@@ -164,9 +160,9 @@ export async function constantOf(
   return example === undefined ? undefined : type.toJson(example);
 }
 
-/** Whether a schema accepts one value. */
-function isFixed(schema: Json): boolean {
-  return "const" in schema || (Array.isArray(schema.enum) && schema.enum.length === 1);
+/** The only value that a schema accepts; undefined if it accepts others. */
+function onlyValue({ const: constant, enum: values }: Json): unknown {
+  return constant === undefined && Array.isArray(values) && values.length === 1 ? values[0] : constant;
 }
 
 function reasonOf({ fields }: Resource, name: string): string {
@@ -182,8 +178,4 @@ function schemasOf({ properties }: ObjectSchema): Map<string, Json> {
     return [name, whole] as const;
   });
   return new Map(all);
-}
-
-function isWriteOnly(schema: Json): boolean {
-  return schema.writeOnly === true;
 }

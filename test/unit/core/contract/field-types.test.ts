@@ -198,12 +198,3 @@ test.each(["^(a+)+$", "^(x*)*y$", "(a|aa)+$", "^(?:[a-z]{0,200}){0,4}[0-9]$"])(
     }
   },
 );
-
-test("a format that is not checked is noted, and a pattern that takes no linear time refused", async () => {
-  const { notes } = await read({ type: "string", format: "ipvfuture" });
-  expect(notes).toEqual(["the format ipvfuture is not checked (at /schema)"]);
-  const refused = read({ type: "string", pattern: "^(?=a)" });
-  expect(await refused.catch((error) => error.message)).toMatch(
-    /^the contract cannot be served: the pattern .* \(at \/schema\/pattern\)$/,
-  );
-});
