@@ -1,4 +1,4 @@
-// How callers of an operation identify themselves.
+// Says how callers of an operation identify themselves: where a request has its token.
 
 /** Where an operation takes a token. */
 export interface Access {

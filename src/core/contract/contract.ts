@@ -1,6 +1,6 @@
-// The contract: what an OpenAPI description says of all its resources, and its collections, each
-// with everything that is particular to one resource. It is read once and passed down. "Plant" is
-// the code's word for one stored resource, whatever the contract calls it.
+// Declares the contract: what an OpenAPI description says of all its resources, and its collections,
+// each with everything that is particular to one resource. description/read-contract.ts reads it once.
+// "Plant" is the code's word for one stored resource, whatever the contract calls it.
 
 import type { Access } from "./access.ts";
 import type { ErrorFormat } from "./error-format.ts";
@@ -29,13 +29,13 @@ export interface Field {
   readonly schema: Json;
 }
 
-/** The words of a collection, for everything that people read. */
+/** The words for the resources of a collection, in everything that people read. */
 export interface Words {
-  /** Such as "plant". */
+  /** The word for one resource, such as "plant". */
   readonly one: string;
-  /** Such as "plants". */
+  /** The word for several, such as "plants". */
   readonly many: string;
-  /** The schema of a body that creates one, such as "NewPlant". */
+  /** The name of a body that creates one, such as "NewPlant". */
   readonly body: string;
 }
 
@@ -108,7 +108,7 @@ export interface EditBody {
   readonly wrapper: string | undefined;
   /** Members that are not taken from it. */
   readonly ignored: readonly string[];
-  /** Its schema. */
+  /** Checks it against its schema. */
   readonly check: SchemaCheck;
 }
 

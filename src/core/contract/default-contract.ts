@@ -1,4 +1,4 @@
-// The contract that is served unless another one is named: the Plant Store's.
+// Holds the contract that is served unless another one is named: the Plant Store's.
 
 import document from "../../../openapi.yaml";
 import type { ContractSource } from "./contract.ts";

@@ -1,4 +1,4 @@
-// How errors are written: in the shapes and with the statuses that the contract describes, or else in
+// Writes errors: in the shapes and with the statuses that the contract describes, or else in
 // the shape of the Plant Store.
 
 import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "./errors.ts";

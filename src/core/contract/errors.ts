@@ -1,4 +1,4 @@
-// The errors of the public interface: a registry entry for each code, and the types from it.
+// Lists the errors of the public interface: a registry entry for each code, and the types from it.
 
 /** Every error of the public interface. `error` is the HTTP status times 100 plus a detail. */
 export const errorRegistry = {

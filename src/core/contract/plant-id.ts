@@ -1,5 +1,5 @@
-// The id of a resource: an int64, or a text that is compared by its bytes; and the ids that are
-// made for resources without one.
+// Compares and makes the ids of resources: an id is an int64, or a text that is compared by its
+// bytes.
 
 import type { FieldType } from "./values/stored-types.ts";
 

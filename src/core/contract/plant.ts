@@ -1,4 +1,4 @@
-// Plants as JSON: the way from the bytes of a body to a plant, and back.
+// Reads plants from the bytes of a body, and writes them as JSON.
 
 import {
   type Collection,

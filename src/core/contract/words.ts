@@ -1,4 +1,4 @@
-// The words of a collection, from the names that its description has.
+// Finds the words for a collection's resources, from the names that its description has.
 
 import type { Words } from "./contract.ts";
 import { decodePercent } from "./json/percent-encoding.ts";

@@ -1,4 +1,4 @@
-// The schema of a body: the properties that it has, wherever its parts name them.
+// Reads the properties that the schema of an object has, wherever its parts name them.
 
 import { isObject } from "../json/json-values.ts";
 import { isAnnotation } from "../schema/restrictions.ts";

@@ -1,4 +1,4 @@
-// Whether a store of one contract can take over another: what is stored must stay valid.
+// Decides whether a store of one contract can take over another: what is stored must stay valid.
 
 import type { Collection, Field } from "../contract.ts";
 import { toExactJson } from "../json/exact-json.ts";

@@ -1,4 +1,4 @@
-// An operation as a description has it: its parameters, its body, and its responses.
+// Finds the parts of an operation in a description: its parameters, its body, and its responses.
 
 import type { Place } from "./place.ts";
 

@@ -1,4 +1,4 @@
-// The text of a description: JSON, or YAML.
+// Parses the text of a description, which is JSON or YAML.
 
 import type { ContractSource } from "../contract.ts";
 import { exactNumber, parseExactJson, toExactJson } from "../json/exact-json.ts";

@@ -1,4 +1,4 @@
-// The schemas among which the discriminator of a schema chooses (OpenAPI 3.1, section 4.8.25).
+// Finds the schemas among which a discriminator chooses (OpenAPI 3.1, section 4.8.25).
 
 import { pointerTo, referencedMembers } from "../json/json-pointer.ts";
 import { isObject } from "../json/json-values.ts";

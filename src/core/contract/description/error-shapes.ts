@@ -1,4 +1,4 @@
-// The errors that a description has: their shapes, as far as they can be filled, and their statuses.
+// Reads the errors of a description: their shapes, as far as they can be filled, and their statuses.
 
 import {
   type ErrorContent,

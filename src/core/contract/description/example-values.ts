@@ -1,4 +1,4 @@
-// Examples of fields: those of the contract, or values that its schema accepts.
+// Finds examples of fields: those of the contract, or values that its schema accepts.
 
 import { toExactJson } from "../json/exact-json.ts";
 import { isObject, type Json } from "../json/json-values.ts";

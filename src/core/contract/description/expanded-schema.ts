@@ -1,5 +1,5 @@
-// A schema as documents show it and as two contracts are compared: with its references replaced, in
-// the dialect of OpenAPI 3.1 (JSON Schema 2020-12), and with what its parts say merged.
+// Expands a schema, as documents show it and as two contracts are compared: replaces references, in
+// the dialect of OpenAPI 3.1 (JSON Schema 2020-12), and merges what its parts say.
 
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type Json } from "../json/json-values.ts";

@@ -1,5 +1,5 @@
-// From the schema of a property to its type: how its values are stored and compared. Whether a value
-// is accepted is the schema's.
+// Finds the type of a property from its schema: how its values are stored and compared. Whether a
+// value is accepted is for the schema to say.
 
 import { isObject, type Json } from "../json/json-values.ts";
 import { isAnnotation } from "../schema/restrictions.ts";

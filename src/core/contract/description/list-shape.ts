@@ -1,4 +1,4 @@
-// How a contract's list is asked for and written, as far as it means what this server can do.
+// Reads how a list is asked for and written, as far as this server can do it.
 
 import {
   type ListContent,

@@ -1,4 +1,4 @@
-// A place in a description: the value there, the places below it, and its pointer for notes and
+// Finds places in a description: a place has a value, places below it, and a pointer for notes and
 // errors. References are followed here, and nowhere else.
 
 import { OperatorError } from "../../operator-error.ts";

@@ -1,5 +1,6 @@
-// Reads an OpenAPI description into the contract. Nothing in it is ignored silently: what is not
-// served or not checked is one of the contract's notes, and what cannot be served is an error.
+// Reads an OpenAPI description into the contract: collection.ts finds its collections, fields.ts reads
+// their properties, and operations.ts their operations. Nothing is ignored silently: what is not served
+// or not checked is one of the contract's notes, and what cannot be served is an error.
 
 import { bearerAccess } from "../access.ts";
 import type {

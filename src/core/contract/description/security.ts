@@ -1,4 +1,4 @@
-// How callers of an operation identify themselves, read from its security requirements.
+// Reads how callers of an operation identify themselves from its security requirements.
 
 import { type Access, bearerAccess } from "../access.ts";
 import { isObject, type Json } from "../json/json-values.ts";

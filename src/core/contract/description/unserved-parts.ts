@@ -1,5 +1,4 @@
-// The parts of a description that are read for what is served. Everything else is noted, so that
-// nothing is ignored silently.
+// Notes the parts of a description that are not read, so that nothing is ignored silently.
 
 import { isObject, type Json } from "../json/json-values.ts";
 import { restrictsAlike } from "../schema/restrictions.ts";

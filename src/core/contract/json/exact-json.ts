@@ -1,4 +1,4 @@
-// JSON whose numbers keep their exact values, which numbers of JavaScript lose past 2^53.
+// Reads and writes JSON whose numbers keep their exact values, which JavaScript loses past 2^53.
 
 import { ExactNumber } from "./json-values.ts";
 

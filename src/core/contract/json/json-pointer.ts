@@ -1,4 +1,4 @@
-// JSON pointers (RFC 6901), such as "/paths/~1parcels/post".
+// Writes and reads JSON pointers (RFC 6901), such as "/paths/~1parcels/post".
 
 import { decodePercent } from "./percent-encoding.ts";
 

@@ -1,4 +1,4 @@
-// Values of JSON whose numbers are exact: an integer that is not safe is a bigint, and another number
+// Represents JSON whose numbers are exact: an integer that is not safe is a bigint, and another number
 // that a double does not hold is an ExactNumber. All others are values of JSON.parse.
 
 /** A JSON object. */

@@ -1,4 +1,4 @@
-// Percent-encoding (RFC 3986, section 2.1).
+// Encodes and decodes texts in URLs (percent-encoding: RFC 3986, section 2.1).
 
 /** Decodes a text; returns it unchanged if it is malformed. */
 export function decodePercent(text: string): string {

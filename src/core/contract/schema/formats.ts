@@ -1,4 +1,4 @@
-// Formats of texts and numbers. None takes more than linear time.
+// Checks the formats of texts and numbers. None takes more than linear time.
 
 const timeOfDay = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
 /** RFC 3339, section 5.6. The offset is required. */

@@ -1,4 +1,4 @@
-// The keywords of JSON Schema 2020-12, and of OpenAPI 3.0's dialect: each becomes rules for values.
+// Compiles the keywords of JSON Schema 2020-12, and of OpenAPI 3.0's dialect, to rules for values.
 
 import { isObject, type Json } from "../json/json-values.ts";
 import { isFreeFormat, numberFormat, textFormat } from "./formats.ts";

@@ -1,4 +1,4 @@
-// A compiled schema, the run of its rules over a value, and the reader of its keywords' values.
+// Holds a compiled schema, runs its rules over a value, and reads the values of its keywords.
 
 import type { Place } from "../description/place.ts";
 import { isObject, type Json } from "../json/json-values.ts";

@@ -1,4 +1,4 @@
-// Patterns of ECMA 262 with the flag u, translated to RE2, which takes linear time: a pattern is the
+// Translates patterns of ECMA 262 with the flag u to RE2, which takes linear time: a pattern is the
 // author's, and the texts are a stranger's. No pattern of a description becomes a RegExp.
 
 import type { RE2JS as Re2 } from "re2js";

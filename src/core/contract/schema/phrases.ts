@@ -1,4 +1,4 @@
-// The phrases for what a schema accepts, such as "a string of 1 to 5 characters".
+// Phrases what a schema accepts, such as "a string of 1 to 5 characters".
 
 import { toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";

@@ -1,4 +1,4 @@
-// Schemas without references: their parts, and the keywords that restrict values.
+// Tells the keywords of schemas that restrict values from others, and compares what they restrict.
 
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type Json } from "../json/json-values.ts";

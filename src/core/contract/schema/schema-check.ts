@@ -1,5 +1,5 @@
-// The check of a value against a schema, as the types of fields and the parsing of bodies use it, and
-// the limit of the work that it takes.
+// Declares the check of a value against a schema, which fields and bodies use, and limits the work
+// that it may take.
 
 import { pointerTo } from "../json/json-pointer.ts";
 

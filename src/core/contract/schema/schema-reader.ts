@@ -1,4 +1,4 @@
-// The one validator: reads the schemas of a description (JSON Schema 2020-12, and OpenAPI 3.0's dialect)
+// Validates values: reads the schemas of a description (JSON Schema 2020-12, and OpenAPI 3.0's dialect)
 // for checks of values. Values are exact, patterns take linear time, and the work is limited, which
 // general validators do not offer.
 

@@ -1,4 +1,4 @@
-// Values of parseExactJson: their kinds, and exact comparisons. A number is a number whose decimal text
+// Compares values of parseExactJson, and tells their kinds. A number is a number whose decimal text
 // is exact, a bigint, or an ExactNumber.
 
 import { type JsonNumber, parseJsonNumber } from "../json/exact-json.ts";

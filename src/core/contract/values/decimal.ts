@@ -1,4 +1,4 @@
-// Decimal numbers as exact texts.
+// Keeps decimal numbers as exact texts.
 
 import { parseJsonNumber } from "../json/exact-json.ts";
 

@@ -1,4 +1,4 @@
-// The types of fields: how their values are stored and compared. A schema may accept fewer values:
+// Defines the types of fields: how their values are stored and compared. A schema may accept fewer:
 // see `restricted`.
 
 import { exactNumber, parseExactJson } from "../json/exact-json.ts";
