@@ -42,7 +42,7 @@ const kinds = ["responses", "parameters", "examples", "headers", "securityScheme
 
 /** The kind of component at a place; undefined for others, such as paths. */
 function kindAt(names: readonly string[]): string | undefined {
-  // What an example holds is data, unless "example" is the name of a property.
+  // An example holds data, unless "example" is the name of a property.
   if (names.some((name, at) => name === "example" && names[at - 1] !== "properties")) return undefined;
   if (names.includes("schema") || (names[1] === "schemas" && names.length > 2)) return "schemas";
   if (names.at(-1) === "requestBody" || names.at(-2) === "requestBodies") return "requestBodies";

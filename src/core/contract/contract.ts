@@ -208,7 +208,7 @@ export interface Contract {
 
 /** Resources that have a path, a create, and a table of their own. */
 export interface Collection {
-  /** What commands and addresses call it: the last segment of its path, or all of it. */
+  /** The name in commands and addresses: the last segment of its path, or all of it. */
   readonly name: string;
   /** The name of its table, which SQL has in quotes. It follows from the path alone. */
   readonly table: string;
@@ -265,7 +265,7 @@ export interface Collection {
 export interface ContractSource {
   /** The text of an OpenAPI description, in YAML or JSON. */
   readonly text: string;
-  /** The same in JSON, if the text is YAML: reading that takes 50 ms less. */
+  /** The description in JSON, if the text is YAML: reading that takes 50 ms less. */
   readonly json?: string | undefined;
   /** Whether responses may have values that are made up, where nothing stored fits. */
   readonly fills?: boolean | undefined;

@@ -80,13 +80,11 @@ export function successOf(operation: DescribedOperation, statuses: readonly stri
   const responses = place.at("responses");
   const others = responses.members.filter(([status]) => /^[23]\d\d$/.test(status));
   if (others.length > 0) throw place.error(`it describes no response ${statuses.join(" or ")}`);
-  const general = responses.members.find(([status]) => /^2xx$/i.test(status)) ?? [
-    "default",
-    responses.at("default"),
-  ];
-  const isDescribed = general[1].value !== undefined;
+  const all = responses.members.find(([status]) => /^2xx$/i.test(status))?.[1];
+  const general = all ?? responses.at("default");
+  const isDescribed = general.value !== undefined;
   if (!isDescribed) place.note(`${titleOf(operation)} describes no success; it is ${statuses[0]}`);
-  const success = successAt(isDescribed ? general[1] : responses, String(statuses[0]));
+  const success = successAt(isDescribed ? general : responses, String(statuses[0]));
   return isDescribed ? success : { ...success, hasContent: operation.method === "get", schema: undefined };
 }
 
@@ -129,7 +127,7 @@ export function isItemOf(collection: string, path: string): boolean {
   return path.startsWith(start) && /^\{[^/{}]+\}\/?$/.test(path.slice(start.length));
 }
 
-/** Such as "GET /plants". */
+/** Names an operation by its method and path, such as "GET /plants". */
 export function titleOf({ method, path }: DescribedOperation): string {
   return `${method.toUpperCase()} ${path}`;
 }

@@ -27,23 +27,18 @@ export function mappedSchemas(place: Place): Map<string, Place> {
 
 /** The named schemas whose allOf leads to a schema. */
 function heirsOf(place: Place, schemas: Place): [name: string, heir: Place][] {
-  const found = new Map<string, Place>();
-  const follow = (pointer: string) => {
-    for (const name of extensionsIn(schemas).get(pointer) ?? []) {
-      if (found.has(name)) continue;
-      const heir = schemas.own(name);
-      found.set(name, heir);
-      follow(heir.pointer);
-    }
-  };
-  if (isObject(schemas.value)) follow(place.pointer);
-  return [...found];
+  const extended = isObject(schemas.value) ? extensionsIn(schemas) : undefined;
+  const found = new Set(extended?.get(place.pointer));
+  // A set also iterates over what is added meanwhile.
+  for (const name of found)
+    for (const heir of extended?.get(schemas.own(name).pointer) ?? []) found.add(heir);
+  return [...found].map((name) => [name, schemas.own(name)]);
 }
 
 /** The names of schemas by the pointers of those that they extend. */
 type Extensions = ReadonlyMap<string, readonly string[]>;
 
-/** By the schemas of a description: finding them for each schema would take quadratic time. */
+/** Kept for the schemas of a description: finding them for each schema would take quadratic time. */
 const extensions = new WeakMap<object, Extensions>();
 
 function extensionsIn(schemas: Place): Extensions {

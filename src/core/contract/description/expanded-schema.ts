@@ -69,7 +69,7 @@ function merge(schema: Json): Json {
     if (!Array.isArray(parts) || parts.length > 2 || !parts.every(isObject)) continue;
     const others = parts.filter((part) => !(part.type === "null" && Object.keys(part).length === 1));
     const [part] = others;
-    // What FastAPI writes for an optional property: a schema, or null.
+    // FastAPI writes an optional property so: a schema, or null.
     if (part === undefined || others.length > 1) continue;
     const isNullable = parts.length > 1;
     const nullable = isNullable && typeof part.type === "string" ? withNull(part) : part;

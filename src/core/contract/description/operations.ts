@@ -175,7 +175,7 @@ async function requiredHeaders({ parameters }: DescribedOperation): Promise<Requ
   return found;
 }
 
-/** What is particular to an operation, with the parameters that it serves, those of the header in lower case. */
+/** The parts of one kind of operation, and its parameters, those of the header in lower case. */
 type OperationPart = Pick<ServedOperation, "status" | "response"> &
   Partial<Pick<DescribedList, "shape" | "parameters">> &
   Partial<Pick<EditOperation, "body" | "successes"> & Pick<DeleteOperation, "content">>;

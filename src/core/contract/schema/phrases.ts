@@ -125,7 +125,7 @@ function textPhrase({ format, minLength, maxLength, pattern }: Json, style: Styl
   return phrases.join(" ");
 }
 
-/** Such as "of 2 to 3 items"; "" without a limit. */
+/** Phrases the limits of a count, such as "of 2 to 3 items"; "" without a limit. */
 export function countPhrase(least: unknown, most: unknown, unit: string): string {
   const count = (number: unknown) => `${number} ${unit}${Number(number) === 1 ? "" : "s"}`;
   const hasLeast = least !== undefined && Number(least) > 0;

@@ -16,7 +16,7 @@ export type ColumnValue = string | number | bigint | boolean | null;
  * The operations on the values of a type. `undefined` stands for a value that is not of the type.
  */
 export interface FieldType<Value extends FieldValue = FieldValue> {
-  /** Such as "text": a column holds values of one kind, while their limits may change. */
+  /** The kind of its values, such as "text": a column holds one kind, while limits may change. */
   readonly kind: string;
   /** The type in messages, such as "a string". */
   readonly expected: string;
