@@ -26,18 +26,18 @@ function withPoint(digits: string, fractionDigits: number): string {
   return fractionDigits === 0 ? padded : `${padded.slice(0, point)}.${padded.slice(point)}`;
 }
 
-/** A number as an integer, times ten to the power of 38: exact comparisons. */
-export type Scaled = bigint;
-
-/** Scales a number of JSON that is at most as large as a double; undefined if digits are lost. */
-export function scaledDecimal(number: string): Scaled | undefined {
+/**
+ * A number of JSON that is at most as large as a double, times ten to the power of 38, for exact
+ * comparisons; undefined if digits are lost.
+ */
+export function scaledDecimal(number: string): bigint | undefined {
   const parsed = parseJsonNumber(number);
   if (parsed === undefined || parsed.exponent < -decimalDigitsMax) return undefined;
   return BigInt(parsed.sign + parsed.digits + "0".repeat(parsed.exponent + decimalDigitsMax));
 }
 
 /** A scaled number as a text with so many digits after the point, which are all that it has. */
-export function scaledText(scaled: Scaled, fractionDigits: number): string {
+export function scaledText(scaled: bigint, fractionDigits: number): string {
   const digits = String(scaled / 10n ** BigInt(decimalDigitsMax - fractionDigits));
   return digits.startsWith("-")
     ? `-${withPoint(digits.slice(1), fractionDigits)}`
