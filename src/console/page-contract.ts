@@ -25,7 +25,7 @@ export interface PageContract {
 }
 
 export interface PageCollection {
-  /** What addresses call it. */
+  /** The name in addresses. */
   readonly name: string;
   readonly one: string;
   readonly many: string;

@@ -21,7 +21,7 @@ const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as cons
  */
 export class CollectionSamples {
   readonly #all: readonly RecentSamples[];
-  /** Those of a contract without collections, in which nothing is counted. */
+  /** The samples of a contract without collections, in which nothing is counted. */
   readonly #none: RecentSamples;
   readonly #byPath: ReadonlyMap<string, RecentSamples>;
 
