@@ -47,11 +47,12 @@ ${one}, so a client that lost a response can retry`
     },
     async handle({ parameters: { id }, url, ...call }) {
       const { headers, caller, store } = call;
+      const reply = { status, ...(content !== undefined && { jsonText: content }) };
       const isConditional = headers.has("if-match") || headers.has("if-none-match");
       if (!isConditional && !isMissed) {
         const run = new EditRun(store, clientEditor(caller));
         await run.edit(collection, [{ id, expected: "any", replacement: undefined }]);
-        return { status, ...(content !== undefined && { jsonText: content }) };
+        return reply;
       }
       let deleted: StoredOne | undefined;
       const edited = await editOne({ ...call, collection, id }, (_, stored) => {
@@ -59,8 +60,7 @@ ${one}, so a client that lost a response can retry`
         return stored === undefined && isMissed ? noSuchPlant(collection, id) : undefined;
       });
       if (edited instanceof ApiError) return edited;
-      if (response === undefined || deleted === undefined)
-        return { status, ...(content !== undefined && { jsonText: content }) };
+      if (response === undefined || deleted === undefined) return reply;
       return { status, jsonText: responseJson(collection, response, deleted.plant, { ...deleted, url }) };
     },
   });
