@@ -22,7 +22,7 @@ export function SandboxRules({ list, onChanged }: { list: RuleList; onChanged: (
   const remove = (id: string) => call(() => control("DELETE", `/rules/${id}`).then(onChanged));
   const removeAll = () => call(() => control("PUT", "/rules", '{"rules":[]}').then(onChanged));
   return html`
-    <div role="group" aria-labelledby="sandbox-rules" class="rules">
+    <div role="group" aria-labelledby="sandbox-rules" class="part">
       <div class="heading">
         <h3 id="sandbox-rules">Rules</h3>
         ${list.rules.length > 1 && html`<button type="button" class="quiet" onClick=${removeAll}>Remove all</button>`}
