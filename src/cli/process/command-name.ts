@@ -31,17 +31,17 @@ function quoted(text: string): string {
   return /^[\w./~+@%,:=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The setting as a command has it, and where it came from. */
-interface GivenDatabase {
-  readonly database: string;
-  readonly sources: { readonly database: string };
-}
-
 /**
  * The flag --database of a command that is printed to be run next, if this one was called with it;
  * without a password.
  */
-export function databaseFlag({ database, sources }: GivenDatabase): string {
+export function databaseFlag({
+  database,
+  sources,
+}: {
+  readonly database: string;
+  readonly sources: { readonly database: string };
+}): string {
   if (sources.database !== "flag") return "";
   return ` --database ${quoted(redactUrl(database))}`;
 }

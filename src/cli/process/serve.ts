@@ -32,7 +32,7 @@ export async function serve(
   const certificate =
     tlsCertificate === undefined || tlsKey === undefined
       ? undefined
-      : await readCertificate({ certificate: tlsCertificate, key: tlsKey });
+      : await readCertificate(tlsCertificate, tlsKey);
   const extension = await loadExtension(config.extend);
 
   const now = performance.now.bind(performance);
@@ -66,7 +66,7 @@ export async function serve(
   const addresses = addressesOf(config, server);
   ownProcess.logStart(config, addresses);
   // Last, because a first token that is not shown cannot be issued again.
-  await printServerStart(config, addresses, { store, server, emit: ownProcess.events.emit });
+  await printServerStart(config, addresses, store, server, ownProcess.events.emit);
   reporting = reportGoneCollections(store, ownProcess.events.emit);
   await using _ = accompany?.(addresses, store);
   await ownProcess.waitForStop();
@@ -88,11 +88,9 @@ export function addressesOf(
 async function printServerStart(
   config: ServeConfig,
   addresses: ServerAddresses,
-  {
-    store,
-    server,
-    emit,
-  }: { readonly store: PlantStore; readonly server: RunningServer; readonly emit: Emit },
+  store: PlantStore,
+  server: RunningServer,
+  emit: Emit,
 ): Promise<void> {
   const { output, environment } = host();
   const { columns } = output;

@@ -69,18 +69,6 @@ export interface Sample {
   readonly batchPlants: number;
 }
 
-/**
- * Consecutive samples since the server's start, oldest first. `first` is the number of the first
- * one: its start in milliseconds since the epoch, divided by sampleMs, so that the page can
- * continue its charts after a restart.
- */
-interface Samples {
-  readonly first: number;
-  readonly samples: readonly Sample[];
-  readonly sampleMs: number;
-  readonly samplesMax: number;
-}
-
 const noCounts = () => ({
   created: 0,
   unchanged: 0,
@@ -137,8 +125,12 @@ export class RecentSamples {
     this.#counts.unchanged += unchanged;
   }
 
-  /** The samples that have ended, from a number on. */
-  since(number: number, now: number): Samples {
+  /**
+   * The samples that have ended, from a number on, oldest first. `first` is the number of the first
+   * one: its start in milliseconds since the epoch, divided by sampleMs, so that the page can
+   * continue its charts after a restart.
+   */
+  since(number: number, now: number) {
     this.#endSamples(now);
     const end = this.#number;
     const first = Math.min(end, Math.max(number, this.#start, end - samplesMax));
