@@ -24,12 +24,10 @@ export function deleteOperation(collection: Collection): Operation {
   // Where the contract does not describe it, a deletion that is sent again succeeds.
   const isMissed = described?.describesMissing === true || response !== undefined;
   return defineOperation({
-    operationId: described?.operationId ?? operationName("delete", one),
-    access: described?.access,
-    errors: described?.errors,
-    headers: described?.headers,
+    operationId: operationName("delete", one),
+    path: itemPath,
+    ...described,
     method: "DELETE",
-    path: described?.path ?? itemPath,
     summary: `Delete ${withArticle(one)}`,
     description: `Deletes ${withArticle(one)}. The response is sent only when the deletion is on stable storage${
       isMissed

@@ -14,7 +14,7 @@ import { excessOf, Work } from "../core/contract/schema/work.ts";
 import { withArticle } from "../core/contract/words.ts";
 
 /** PUT, or PATCH. */
-type EditKind = "replace" | "change";
+export type EditKind = "replace" | "change";
 
 /**
  * Parses the body of an edit of the resource with an id: the JSON of its members that are fields, or

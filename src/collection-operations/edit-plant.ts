@@ -9,7 +9,7 @@ import { withArticle } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import type { OperationDocument } from "../core/http/operation-document.ts";
 import { defineOperation, type Reply } from "./define-operation.ts";
-import { editedPlant, parseEdit } from "./edit-bodies.ts";
+import { type EditKind, editedPlant, parseEdit } from "./edit-bodies.ts";
 import { type Edited, editOne } from "./edit-one.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
@@ -21,43 +21,21 @@ const mergePatchType = "application/merge-patch+json";
 const durability =
   "The response is sent only after the change is on stable storage. With an ETag in `If-Match` nobody else's change is overwritten.";
 
-/** @param shape the contract's, which is there. */
-export function replaceOperation(collection: Collection, shape: EditOperation): Operation {
-  const one = withArticle(collection.words.one);
-  const mayCreate = shape.successes[201] !== undefined;
-  return editOperation(collection, shape, "replace", {
-    method: "PUT",
-    summary: `Replace ${one}`,
-    description: `Replaces ${one}${mayCreate ? ", or creates it" : ""}. ${durability}`,
-  });
-}
-
-/** @param shape the contract's, which is there. */
-export function changeOperation(collection: Collection, shape: EditOperation): Operation {
-  const one = withArticle(collection.words.one);
-  return editOperation(collection, shape, "change", {
-    method: "PATCH",
-    summary: `Change ${one}`,
-    description: `Changes properties of ${one} (RFC 7396): null removes one, and those that are not sent stay as they
-are. ${durability}`,
-  });
-}
-
-function editOperation(
-  collection: Collection,
-  shape: EditOperation,
-  kind: "replace" | "change",
-  described: { readonly method: "PUT" | "PATCH"; readonly summary: string; readonly description: string },
-): Operation {
+/** A replacement or a change, which the contract describes. */
+export function editOperation(collection: Collection, kind: EditKind): Operation {
+  const shape = collection.operations[kind] as EditOperation;
   const isChange = kind === "change";
   const mayCreate = !isChange && shape.successes[201] !== undefined;
+  const one = withArticle(collection.words.one);
+  const does = isChange
+    ? `Changes properties of ${one} (RFC 7396): null removes one, and those that are not sent stay as they
+are.`
+    : `Replaces ${one}${mayCreate ? ", or creates it" : ""}.`;
   return defineOperation({
-    ...described,
-    operationId: shape.operationId,
-    access: shape.access,
-    errors: shape.errors,
-    headers: shape.headers,
-    path: shape.path,
+    ...shape,
+    method: isChange ? "PATCH" : "PUT",
+    summary: `${isChange ? "Change" : "Replace"} ${one}`,
+    description: `${does} ${durability}`,
     parameters: { id: idInPath(collection) },
     isConditional: true,
     responses: responsesOf(collection, shape),

@@ -21,10 +21,8 @@ export function listOperation(collection: Collection): Operation {
   const isByAfter = shape.paging === "after";
 
   return defineOperation({
-    operationId: described?.operationId ?? operationName("list", words.many),
-    access: described?.access,
-    errors: described?.errors,
-    headers: described?.headers,
+    operationId: operationName("list", words.many),
+    ...described,
     method: "GET",
     path: listPath,
     summary: `List ${words.many}`,
