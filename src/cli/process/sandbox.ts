@@ -4,7 +4,6 @@
 import packageJson from "../../../package.json";
 import { Sessions } from "../../console/session/sessions.ts";
 import { readContractFile } from "../../contract-file/read-contract-file.ts";
-import { randomBytes } from "../../core/auth/token.ts";
 import { tokenField } from "../../core/contract/access.ts";
 import type { Contract } from "../../core/contract/contract.ts";
 import type { Operation } from "../../core/http/operation.ts";
@@ -67,8 +66,7 @@ export async function runSandbox(
   const parts = { store, events, now, wallNow };
   const console = createConsole(config, parts);
   resources.defer(() => console?.close());
-  const sessions =
-    console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
+  const sessions = console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
   const simulated: Operation[] = [];
   const { wrapHandler: withDocumentation, ...options } = await serverOptions(

@@ -23,22 +23,14 @@ export class CollectionSamples {
   readonly #all: readonly RecentSamples[];
   /** The samples of a contract without collections, in which nothing is counted. */
   readonly #none: RecentSamples;
-  readonly #byPath: ReadonlyMap<string, RecentSamples>;
+  readonly #byPath = new Map<string, RecentSamples>();
 
   /** @param startsAt, epochMs those of RecentSamples. */
   constructor({ collections }: Contract, startsAt: number, epochMs: number) {
-    const all = collections.map((collection) => ({
-      collection,
-      samples: new RecentSamples(startsAt, epochMs),
-    }));
     this.#none = new RecentSamples(startsAt, epochMs);
-    this.#all = all.map(({ samples }) => samples);
-    this.#byPath = new Map(
-      all.flatMap(({ collection: { path, itemPath }, samples }) => [
-        [path, samples],
-        [itemPath, samples],
-      ]),
-    );
+    this.#all = collections.map(() => new RecentSamples(startsAt, epochMs));
+    for (const [index, { path, itemPath }] of collections.entries())
+      for (const each of [path, itemPath]) this.#byPath.set(each, this.#all[index] as RecentSamples);
   }
 
   of(collection: Collection | undefined): RecentSamples {
