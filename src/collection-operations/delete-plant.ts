@@ -1,4 +1,4 @@
-// DELETE of one plant, such as {base}/plants/{id}: safe to retry, as the create is.
+// Serves DELETE of one plant, such as {base}/plants/{id}: safe to retry, as the create is.
 
 import type { Collection } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";

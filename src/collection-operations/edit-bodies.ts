@@ -1,5 +1,5 @@
-// The bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396) in which all
-// numbers keep their digits.
+// Parses and applies the bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396)
+// in which all numbers keep their digits.
 
 import type { Collection, EditBody, Field, Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";

@@ -1,5 +1,5 @@
-// PUT and PATCH of one plant, such as {base}/plants/{id}: a replacement, and a merge patch (RFC
-// 7396).
+// Serves PUT and PATCH of one plant, such as {base}/plants/{id}: a replacement, and a merge patch
+// (RFC 7396).
 
 import type { Collection, EditOperation, Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";

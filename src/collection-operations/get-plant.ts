@@ -1,4 +1,4 @@
-// GET of one plant, such as {base}/plants/{id}.
+// Serves GET of one plant, such as {base}/plants/{id}.
 
 import { type Collection, wholeOf } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";

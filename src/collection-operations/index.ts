@@ -1,4 +1,4 @@
-// The operations of a collection beside the create.
+// Makes the operations of a collection besides the create.
 
 import type { Collection } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";

@@ -1,4 +1,4 @@
-// GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
+// Serves GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
 
 import { type Collection, type Field, pagePlantsMax, wholeOf } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";

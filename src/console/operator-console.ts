@@ -1,5 +1,5 @@
-// The console: a page for operators and its API. What it records of the running server is here; its
-// routes are loaded with the first visit.
+// Serves the console, a page for operators, and its API. What it records of the running server is
+// here; its routes are loaded with the first visit.
 
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
 import type { ConsoleOptions, ConsoleState } from "./console-app.ts";

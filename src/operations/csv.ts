@@ -1,4 +1,4 @@
-// CSV import: a header that names the columns, then a record per plant.
+// Parses CSV for an import: a header that names the columns, then a record per plant.
 
 import type { Collection, Field } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";

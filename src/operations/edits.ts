@@ -1,4 +1,4 @@
-// Edits of plants under one run, and the history of edits: its entries, and their undo.
+// Edits plants under one run, lists the history of edits, and undoes them.
 
 import {
   type Collection,

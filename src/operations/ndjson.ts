@@ -1,4 +1,4 @@
-// NDJSON: each line is a request body of the API.
+// Parses NDJSON, in which each line is a request body of the API.
 
 import type { Collection } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";

@@ -1,4 +1,4 @@
-// Plants from texts, such as the cells of a CSV record.
+// Parses plants from texts, such as the cells of a CSV record.
 
 import type { Field, Plant } from "../core/contract/contract.ts";
 import type { ApiError } from "../core/contract/errors.ts";

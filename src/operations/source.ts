@@ -1,4 +1,4 @@
-// The source of an import: a file or standard input.
+// Opens the source of an import: a file or standard input.
 
 import { accessSync, constants, fstatSync, type Stats, statSync } from "node:fs";
 import { OperatorError } from "../core/operator-error.ts";

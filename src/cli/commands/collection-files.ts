@@ -1,4 +1,5 @@
-// A folder with a file for each collection, as `export --all` writes and `import --all` reads it.
+// Finds the file of each collection in a folder, as `export --all` writes and `import --all` reads
+// them.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

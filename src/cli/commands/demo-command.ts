@@ -1,4 +1,4 @@
-// plantstore demo: a server on a store in a temporary folder, which is removed at the end.
+// plantstore demo: runs a server on a store in a temporary folder, which is removed at the end.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

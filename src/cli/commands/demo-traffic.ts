@@ -1,4 +1,4 @@
-// The traffic of a demonstration: two clients for some minutes.
+// Sends the traffic of a demonstration: two clients create resources for some minutes.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../../core/auth/token.ts";

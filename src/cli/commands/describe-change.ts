@@ -1,4 +1,4 @@
-// One line about how a plant changed.
+// Describes in one line how a plant was changed.
 
 import { type Collection, type Values, valueEquals } from "../../core/contract/contract.ts";
 import { plantJson } from "../../core/contract/plant.ts";

@@ -1,5 +1,5 @@
-// Flags that are named after the fields of a contract, such as --height-cm 150. The contract is in
-// the store, so they are parsed after that was opened.
+// Parses flags that are named after the fields of a contract, such as --height-cm 150, once the
+// store is open, as the contract is in it.
 
 import type { Collection, Field } from "../../core/contract/contract.ts";
 import { OperatorError } from "../../core/operator-error.ts";

@@ -1,4 +1,4 @@
-// plantstore ready: whether the server with these settings is ready, for health checks.
+// plantstore ready: says whether the server with these settings is ready, for health checks.
 
 import { Command } from "commander";
 import { OperatorError } from "../../core/operator-error.ts";

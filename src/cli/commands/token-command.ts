@@ -1,4 +1,5 @@
-// plantstore token create | rotate | list | revoke. Changes take effect within 2 seconds.
+// plantstore token create | rotate | list | revoke: manages tokens. Changes take effect within 2
+// seconds.
 
 import { Command } from "commander";
 import { isActive, makeToken, randomBytes } from "../../core/auth/token.ts";

@@ -1,4 +1,4 @@
-// Parsers of setting values. Each throws an InvalidValueError for an invalid text.
+// Parses the values of settings. Each parser throws an InvalidValueError for an invalid text.
 
 import { parseAddressRange } from "../../admin-pages/client-address.ts";
 import { operationNames as otherOperations } from "../../collection-operations/operation-settings.ts";

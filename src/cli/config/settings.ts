@@ -1,4 +1,4 @@
-// The table of settings. A test compares docs/configuration.md with those of the server.
+// Lists all settings. A test compares docs/configuration.md with those of the server.
 
 import { formatNames } from "../../operations/format-names.ts";
 import {

@@ -1,4 +1,4 @@
-// The TLS certificate of the public listener, read from files at the start.
+// Reads the TLS certificate of the public listener from files, at the start.
 
 import { readFileSync, statSync } from "node:fs";
 import type { Certificate } from "../../core/http/listener.ts";

@@ -1,4 +1,5 @@
-// The name that this program was called by, so that messages show commands as one can type them.
+// Finds the name that this program was called by, so that messages show commands as one can type
+// them.
 
 import { basename } from "node:path";
 import { redactUrl } from "../config/redact.ts";

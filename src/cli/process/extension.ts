@@ -1,4 +1,4 @@
-// The operations of a module of the operator, which --extend names.
+// Loads the operations of the operator's own module, which --extend names.
 
 import { resolve } from "node:path";
 import type { Contract } from "../../core/contract/contract.ts";

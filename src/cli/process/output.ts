@@ -1,4 +1,4 @@
-// Output of commands: results go to standard output, everything else to standard error.
+// Prints the output of commands: results go to standard output, everything else to standard error.
 
 import type { Collection, Words } from "../../core/contract/contract.ts";
 import { printable } from "../../core/observability/terminal.ts";

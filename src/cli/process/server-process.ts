@@ -1,4 +1,4 @@
-// The process of a server: its log, its signals, its traces, and its end.
+// Runs what every server's process has: its log, its signals, its traces, and its end.
 
 import packageJson from "../../../package.json";
 import { Log } from "../../core/observability/log.ts";

@@ -1,4 +1,5 @@
-// The console's calls that read plants: a page of a search, one plant, and the export of a search.
+// Runs the console's calls that read plants: a page of a search, one plant, and the export of a
+// search.
 
 import { BadRequestError, respond } from "../../admin-pages/admin-responses.ts";
 import type { Collection } from "../../core/contract/contract.ts";

@@ -1,4 +1,5 @@
-// The console's calls that create and edit plants, each edit in a run of the history, and its undo.
+// Runs the console's calls that create and edit plants, each edit in a run of the history, and its
+// undo.
 
 import { AdminError, BadRequestError } from "../../admin-pages/admin-responses.ts";
 import { type Collection, type Plant, valuesEqual, withValue } from "../../core/contract/contract.ts";

@@ -1,4 +1,4 @@
-// The page: the log-in form, or the console.
+// Starts the page: shows the log-in form, or the console.
 
 import type { PageContract } from "../page-contract.ts";
 import { readCollection } from "./address.ts";

@@ -1,4 +1,4 @@
-// The rules of a sandbox: a list, and a form that adds one as JSON, from an example.
+// Shows the rules of a sandbox, and a form that adds one as JSON, from an example.
 
 import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts";
 import { toExactJson } from "../../core/contract/json/exact-json.ts";

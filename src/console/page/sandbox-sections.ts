@@ -1,4 +1,4 @@
-// The sections of a sandbox: its addresses, reset, clock and rules, and its requests.
+// Shows the sections of a sandbox: its addresses, reset, clock and rules, and its requests.
 
 import type {
   Clock as ClockState,

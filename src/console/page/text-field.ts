@@ -1,4 +1,4 @@
-// Fields with their labels: a text field, with a hint and what is wrong with its text, and a
+// Shows fields with their labels: a text field, with a hint and what is wrong with its text, and a
 // choice.
 
 import type { ComponentChildren } from "./library.js";

@@ -1,5 +1,5 @@
-// Samples of five seconds for the last hour of each collection, counted from events, for the
-// console's charts.
+// Counts events in samples of five seconds, for the last hour of each collection, for the console's
+// charts.
 
 import { createHistogram } from "node:perf_hooks";
 import type { Collection, Contract } from "../../core/contract/contract.ts";

@@ -1,4 +1,5 @@
-// Sessions of the console: a log-in with the password sets a cookie that is valid for some hours.
+// Keeps the sessions of the console: a log-in with the password sets a cookie that is valid for
+// some hours.
 
 import { parse, serialize } from "hono/utils/cookie";
 import { AdminError } from "../../admin-pages/admin-responses.ts";
