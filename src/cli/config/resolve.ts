@@ -153,13 +153,11 @@ function assertConsistent(config: Partial<ServeConfig>): void {
       2,
     );
   const { jwtIssuer, jwtAudience, jwksUrl } = config;
-  if (jwtIssuer === undefined && (jwtAudience ?? jwksUrl) !== undefined)
-    throw new OperatorError("--jwt-issuer is missing: JWTs require both --jwt-issuer and --jwt-audience", 2);
-  if (jwtIssuer !== undefined && jwtAudience === undefined)
-    throw new OperatorError(
-      "--jwt-audience is missing: JWTs require both --jwt-issuer and --jwt-audience",
-      2,
-    );
+  const isJwt = (jwtIssuer ?? jwtAudience ?? jwksUrl) !== undefined;
+  if (isJwt && (jwtIssuer === undefined || jwtAudience === undefined)) {
+    const missing = jwtIssuer === undefined ? "--jwt-issuer" : "--jwt-audience";
+    throw new OperatorError(`${missing} is missing: JWTs require both --jwt-issuer and --jwt-audience`, 2);
+  }
   const { adminHost, adminPort, adminPasswordHash } = config;
   const isPublic = adminHost !== undefined && !isLoopback(adminHost) && adminPort !== "off";
   if (isPublic && "adminPasswordHash" in config && adminPasswordHash === undefined) {
