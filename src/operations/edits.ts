@@ -18,6 +18,7 @@ import {
 } from "../core/store/shared/plant-edit.ts";
 import { parseRecorded } from "../core/store/shared/recorded-plant.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
+import { parts } from "./parts.ts";
 import { findPlants } from "./stored-plants.ts";
 
 /**
@@ -73,8 +74,7 @@ export class EditRun {
     editedAt = Date.now(),
   ): Promise<EditOutcome[]> {
     const outcomes: EditOutcome[] = [];
-    for (let at = 0; at < edits.length; at += editsMax) {
-      const some = edits.slice(at, at + editsMax);
+    for (const some of parts(edits, editsMax)) {
       const common = { table, run: this.id, editor: this.#editor, editedAt };
       const recorded = some.map((edit) => ({ ...common, edit, seq: this.#next++ }));
       if (this.#lastMs > 0) await this.#pause?.(Math.min(this.#lastMs, pauseMsMax));
