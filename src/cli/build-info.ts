@@ -1,5 +1,5 @@
-// The build of this service. `npm run build` puts the commit into an executable; elsewhere it is
-// undefined.
+// Describes the build of this program. `npm run build` puts the commit into an executable;
+// elsewhere it is undefined.
 
 import packageJson from "../../package.json";
 

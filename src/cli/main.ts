@@ -1,4 +1,4 @@
-// Entry point: plantstore <command>. Each command is a file of this folder.
+// Runs plantstore <command>. Each command is a file of commands/.
 
 import { Command, CommanderError } from "commander";
 import { OperatorError } from "../core/operator-error.ts";

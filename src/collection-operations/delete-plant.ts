@@ -1,4 +1,4 @@
-// DELETE of one plant, such as {base}/plants/{id}: safe to retry, as the create is.
+// Serves DELETE of one plant, such as {base}/plants/{id}: safe to retry, as the create is.
 
 import type { Collection } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -24,12 +24,10 @@ export function deleteOperation(collection: Collection): Operation {
   // Where the contract does not describe it, a deletion that is sent again succeeds.
   const isMissed = described?.describesMissing === true || response !== undefined;
   return defineOperation({
-    operationId: described?.operationId ?? operationName("delete", one),
-    access: described?.access,
-    errors: described?.errors,
-    headers: described?.headers,
+    operationId: operationName("delete", one),
+    path: itemPath,
+    ...described,
     method: "DELETE",
-    path: described?.path ?? itemPath,
     summary: `Delete ${withArticle(one)}`,
     description: `Deletes ${withArticle(one)}. The response is sent only when the deletion is on stable storage${
       isMissed
@@ -47,11 +45,12 @@ ${one}, so a client that lost a response can retry`
     },
     async handle({ parameters: { id }, url, ...call }) {
       const { headers, caller, store } = call;
+      const reply = { status, ...(content !== undefined && { jsonText: content }) };
       const isConditional = headers.has("if-match") || headers.has("if-none-match");
       if (!isConditional && !isMissed) {
         const run = new EditRun(store, clientEditor(caller));
         await run.edit(collection, [{ id, expected: "any", replacement: undefined }]);
-        return { status, ...(content !== undefined && { jsonText: content }) };
+        return reply;
       }
       let deleted: StoredOne | undefined;
       const edited = await editOne({ ...call, collection, id }, (_, stored) => {
@@ -59,8 +58,7 @@ ${one}, so a client that lost a response can retry`
         return stored === undefined && isMissed ? noSuchPlant(collection, id) : undefined;
       });
       if (edited instanceof ApiError) return edited;
-      if (response === undefined || deleted === undefined)
-        return { status, ...(content !== undefined && { jsonText: content }) };
+      if (response === undefined || deleted === undefined) return reply;
       return { status, jsonText: responseJson(collection, response, deleted.plant, { ...deleted, url }) };
     },
   });

@@ -1,5 +1,5 @@
-// The bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396) in which all
-// numbers keep their digits.
+// Parses and applies the bodies of PUT and PATCH: a replacement, and a JSON merge patch (RFC 7396)
+// in which all numbers keep their digits.
 
 import type { Collection, EditBody, Field, Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -15,23 +15,22 @@ import {
   loggedFault,
   Work,
 } from "../core/contract/schema/schema-check.ts";
-import type { FieldValue } from "../core/contract/values/stored-types.ts";
 import { withArticle } from "../core/contract/words.ts";
 
-/** A body of PUT or PATCH that fits its schema. */
-export interface ParsedEdit {
-  /** The JSON of its members that are fields. */
-  readonly members: ReadonlyMap<string, string>;
-}
+/** PUT, or PATCH. */
+export type EditKind = "replace" | "change";
 
-/** Parses the body of an edit of the resource with an id, or returns what is wrong with it. */
+/**
+ * Parses the body of an edit of the resource with an id: the JSON of its members that are fields, or
+ * what is wrong with it.
+ */
 export function parseEdit(
   { id: idMember, fields }: Collection,
   { name: bodyName, members, wrapper, ignored, check }: EditBody,
-  kind: "replace" | "change",
+  kind: EditKind,
   bytes: Uint8Array,
   id: PlantId,
-): ParsedEdit | ApiError {
+): ReadonlyMap<string, string> | ApiError {
   const text = unwrapBody({ wrapper }, bodyName, bytes);
   if (text instanceof ApiError) return text;
   const scan = scanJson(text, [...members, idMember.name]);
@@ -49,7 +48,7 @@ export function parseEdit(
   const removable =
     kind === "change" ? fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])) : [];
   const fault = faultOf(text, { check, ignored, removable });
-  if (fault === undefined) return { members: scan.members };
+  if (fault === undefined) return scan.members;
   return typeof fault === "string"
     ? invalid(fault)
     : invalid(describeFault(fault), loggedFault(fault, fields));
@@ -89,56 +88,37 @@ function removeNull(value: Json, path: Fault["path"], removable: readonly string
   return true;
 }
 
-/** The plant after a replacement, which leaves what its body cannot have as it is stored. */
-export function replacePlant(
+/**
+ * The plant after a replacement or a patch, or the error of what it would be. It must be what a create
+ * may send. What a body cannot have stays as it is stored.
+ *
+ * @param sent the members of the body.
+ */
+export function editedPlant(
   collection: Collection,
-  { name, members }: EditBody,
-  { members: sent }: ParsedEdit,
+  { name: body, members }: EditBody,
+  kind: EditKind,
+  sent: ReadonlyMap<string, string>,
   stored: Plant | undefined,
   id: PlantId,
 ): Plant | ApiError {
-  const replaced = collection.fields.flatMap((field, index) => {
-    const value = members.includes(field.name)
-      ? sent.get(field.name)
-      : storedJson(field, stored?.values[index]);
-    return value === undefined ? [] : [field.jsonName + value];
-  });
-  return parseResult(collection, name, replaced, id);
-}
-
-/** The plant after a patch, or the error of what it would make. */
-export function mergePlant(
-  collection: Collection,
-  { name, members }: EditBody,
-  { members: patch }: ParsedEdit,
-  stored: Plant,
-): Plant | ApiError {
-  const merged: string[] = [];
-  for (const [index, field] of collection.fields.entries()) {
-    const before = storedJson(field, stored.values[index]);
-    const change = members.includes(field.name) ? patch.get(field.name) : undefined;
-    const after = change === undefined ? before : mergeField(field, before, change);
-    if (after instanceof ApiError) return after;
-    if (after !== undefined) merged.push(field.jsonName + after);
-  }
-  return parseResult(collection, name, merged, stored.id);
-}
-
-function storedJson({ type }: Field, value: FieldValue | undefined): string | undefined {
-  return value === undefined ? undefined : type.toJson(value);
-}
-
-/** The result of an edit, which must be what a create may send. */
-function parseResult(
-  collection: Collection,
-  body: string,
-  members: readonly string[],
-  id: PlantId,
-): Plant | ApiError {
-  const words = { ...collection.words, body };
   const { type, name, isRequired } = collection.id;
-  const own = isRequired ? [`${JSON.stringify(name)}:${type.toJson(id)}`] : [];
-  return parsePlantJson({ ...collection, words }, `{${[...own, ...members].join(",")}}`, () => id);
+  const edited = isRequired ? [`${JSON.stringify(name)}:${type.toJson(id)}`] : [];
+  for (const [index, field] of collection.fields.entries()) {
+    const value = stored?.values[index];
+    const before = value === undefined ? undefined : field.type.toJson(value);
+    const change = sent.get(field.name);
+    let after = before;
+    if (members.includes(field.name) && kind === "replace") after = change;
+    else if (members.includes(field.name) && change !== undefined) {
+      const merged = mergeField(field, before, change);
+      if (merged instanceof ApiError) return merged;
+      after = merged;
+    }
+    if (after !== undefined) edited.push(field.jsonName + after);
+  }
+  const words = { ...collection.words, body };
+  return parsePlantJson({ ...collection, words }, `{${edited.join(",")}}`, () => id);
 }
 
 /** The JSON of a field after a change, or its error; undefined if it is removed. */

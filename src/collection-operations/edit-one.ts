@@ -1,5 +1,5 @@
-// The edit of one plant by a client: reads what is stored, checks the conditions of the request,
-// and makes the edit if nothing has changed meanwhile.
+// Edits one plant for a client: reads what is stored, checks the conditions of the request, and
+// makes the edit if nothing has changed meanwhile.
 
 import { type Caller, creatorName, type ResolveCreator } from "../core/auth/caller.ts";
 import { type Collection, type Plant, valuesEqual } from "../core/contract/contract.ts";

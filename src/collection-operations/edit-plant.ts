@@ -1,5 +1,5 @@
-// PUT and PATCH of one plant, such as {base}/plants/{id}: a replacement, and a merge patch (RFC
-// 7396).
+// Serves PUT and PATCH of one plant, such as {base}/plants/{id}: a replacement, and a merge patch
+// (RFC 7396).
 
 import type { Collection, EditOperation, Plant } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -9,62 +9,11 @@ import { withArticle } from "../core/contract/words.ts";
 import type { Operation } from "../core/http/operation.ts";
 import type { OperationDocument } from "../core/http/operation-document.ts";
 import { defineOperation, type Reply } from "./define-operation.ts";
-import { mergePlant, parseEdit, replacePlant } from "./edit-bodies.ts";
+import { type EditKind, editedPlant, parseEdit } from "./edit-bodies.ts";
 import { type Edited, editOne } from "./edit-one.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
 import type { StoredOne } from "./read-one.ts";
-
-/** @param shape the contract's, which is there. */
-export function replaceOperation(collection: Collection, shape: EditOperation): Operation {
-  const { words } = collection;
-  const mayCreate = shape.successes[201] !== undefined;
-  return defineOperation({
-    ...commonOf(collection, shape),
-    method: "PUT",
-    summary: `Replace ${withArticle(words.one)}`,
-    description: `Replaces ${withArticle(words.one)}${mayCreate ? ", or creates it" : ""}. ${durability}`,
-    body: { schema: exampleBody(collection), parse: (bytes) => bytes },
-    async handle({ parameters: { id }, body, ...call }) {
-      const replacement = parseEdit(collection, shape.body, "replace", body, id);
-      if (replacement instanceof ApiError) return replacement;
-      const edited = await editOne({ ...call, collection, id }, (stored) =>
-        stored === undefined && !mayCreate
-          ? noSuchPlant(collection, id)
-          : replacePlant(collection, shape.body, replacement, stored, id),
-      );
-      return edited instanceof ApiError ? edited : replyOf(collection, shape, edited, call.url);
-    },
-  });
-}
-
-/** @param shape the contract's, which is there. */
-export function changeOperation(collection: Collection, shape: EditOperation): Operation {
-  const { words } = collection;
-  return defineOperation({
-    ...commonOf(collection, shape),
-    method: "PATCH",
-    summary: `Change ${withArticle(words.one)}`,
-    description: `Changes properties of ${withArticle(words.one)} (RFC 7396): null removes one, and those that are not sent stay as they
-are. ${durability}`,
-    body: {
-      types: ["application/json", mergePatchType],
-      schema: exampleBody(collection),
-      parse: (bytes) => bytes,
-    },
-    async handle({ parameters: { id }, body, checkSize, ...call }) {
-      const patch = parseEdit(collection, shape.body, "change", body, id);
-      if (patch instanceof ApiError) return patch;
-      const merge = (stored: Plant | undefined) => {
-        if (stored === undefined) return noSuchPlant(collection, id);
-        const merged = mergePlant(collection, shape.body, patch, stored);
-        return merged instanceof ApiError ? merged : (checkSize(bodyJson(collection, merged)) ?? merged);
-      };
-      const edited = await editOne({ ...call, collection, id }, merge);
-      return edited instanceof ApiError ? edited : replyOf(collection, shape, edited, call.url);
-    },
-  });
-}
 
 /** The media type of a merge patch. */
 const mergePatchType = "application/merge-patch+json";
@@ -72,18 +21,43 @@ const mergePatchType = "application/merge-patch+json";
 const durability =
   "The response is sent only after the change is on stable storage. With an ETag in `If-Match` nobody else's change is overwritten.";
 
-/** The part of the definition that PUT and PATCH share. */
-function commonOf(collection: Collection, shape: EditOperation) {
-  return {
-    operationId: shape.operationId,
-    access: shape.access,
-    errors: shape.errors,
-    headers: shape.headers,
-    path: shape.path,
+/** A replacement or a change, which the contract describes. */
+export function editOperation(collection: Collection, kind: EditKind): Operation {
+  const shape = collection.operations[kind] as EditOperation;
+  const isChange = kind === "change";
+  const mayCreate = !isChange && shape.successes[201] !== undefined;
+  const one = withArticle(collection.words.one);
+  const does = isChange
+    ? `Changes properties of ${one} (RFC 7396): null removes one, and those that are not sent stay as they
+are.`
+    : `Replaces ${one}${mayCreate ? ", or creates it" : ""}.`;
+  return defineOperation({
+    ...shape,
+    method: isChange ? "PATCH" : "PUT",
+    summary: `${isChange ? "Change" : "Replace"} ${one}`,
+    description: `${does} ${durability}`,
     parameters: { id: idInPath(collection) },
     isConditional: true,
     responses: responsesOf(collection, shape),
-  };
+    body: {
+      types: ["application/json", ...(isChange ? [mergePatchType] : [])],
+      schema: exampleBody(collection),
+      parse: (bytes) => bytes,
+    },
+    async handle({ parameters: { id }, body, checkSize, ...call }) {
+      const sent = parseEdit(collection, shape.body, kind, body, id);
+      if (sent instanceof ApiError) return sent;
+      const edited = await editOne({ ...call, collection, id }, (stored) => {
+        if (stored === undefined && !mayCreate) return noSuchPlant(collection, id);
+        const plant = editedPlant(collection, shape.body, kind, sent, stored, id);
+        // A body is no larger than what may be stored, but a patch may add to what is.
+        return isChange && !(plant instanceof ApiError)
+          ? (checkSize(bodyJson(collection, plant)) ?? plant)
+          : plant;
+      });
+      return edited instanceof ApiError ? edited : replyOf(collection, shape, edited, call.url);
+    },
+  });
 }
 
 function exampleBody(collection: Collection): object {

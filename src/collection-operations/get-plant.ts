@@ -1,4 +1,4 @@
-// GET of one plant, such as {base}/plants/{id}.
+// Serves GET of one plant, such as {base}/plants/{id}.
 
 import { type Collection, wholeOf } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -22,12 +22,10 @@ export function getOperation(collection: Collection): Operation {
   const { get } = operations;
   const response = get?.response ?? operations.create.response ?? wholeOf(collection);
   return defineOperation({
-    operationId: get?.operationId ?? operationName("get", words.one),
-    access: get?.access,
-    errors: get?.errors,
-    headers: get?.headers,
+    operationId: operationName("get", words.one),
+    path: itemPath,
+    ...get,
     method: "GET",
-    path: get?.path ?? itemPath,
     summary: `Get ${withArticle(words.one)}`,
     description: `Returns ${withArticle(words.one)} as it is stored.`,
     parameters: { id: idInPath(collection) },

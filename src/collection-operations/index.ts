@@ -1,28 +1,28 @@
-// The operations of a collection beside the create.
+// Makes the operations of a collection besides the create.
 
 import type { Collection } from "../core/contract/contract.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { deleteOperation } from "./delete-plant.ts";
-import { changeOperation, replaceOperation } from "./edit-plant.ts";
+import { editOperation } from "./edit-plant.ts";
 import { getOperation } from "./get-plant.ts";
 import { listOperation } from "./list-plants.ts";
-import { operationNames } from "./operation-settings.ts";
+import type { operationNames } from "./operation-settings.ts";
 
-const operations: Readonly<Record<(typeof operationNames)[number], (collection: Collection) => Operation>> = {
+type Name = (typeof operationNames)[number] | "replace" | "change";
+
+const operations: Readonly<Record<Name, (collection: Collection) => Operation>> = {
   list: listOperation,
   get: getOperation,
   delete: deleteOperation,
+  replace: (collection) => editOperation(collection, "replace"),
+  change: (collection) => editOperation(collection, "change"),
 };
 
 /**
  * The operations that the contract describes, and others by the names that `--operations` takes.
  */
 export function collectionOperations(collection: Collection, names: readonly string[] = []): Operation[] {
-  const { replace, change } = collection.operations;
-  const offered = operationNames.flatMap((name) =>
-    collection.operations[name] !== undefined || names.includes(name) ? [operations[name](collection)] : [],
-  );
-  if (replace !== undefined) offered.push(replaceOperation(collection, replace));
-  if (change !== undefined) offered.push(changeOperation(collection, change));
-  return offered;
+  const isOffered = (name: Name) => collection.operations[name] !== undefined || names.includes(name);
+  const offered = (Object.keys(operations) as Name[]).filter(isOffered);
+  return offered.map((name) => operations[name](collection));
 }

@@ -1,4 +1,4 @@
-// A page of a list as JSON: an array, or an object with what the contract says of the page.
+// Writes a page of a list as JSON: an array, or an object with what the contract says of the page.
 
 import type { ListContent, ListMembers, ListPart, ListShape } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";

@@ -1,4 +1,4 @@
-// GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
+// Serves GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
 
 import { type Collection, type Field, pagePlantsMax, wholeOf } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -21,10 +21,8 @@ export function listOperation(collection: Collection): Operation {
   const isByAfter = shape.paging === "after";
 
   return defineOperation({
-    operationId: described?.operationId ?? operationName("list", words.many),
-    access: described?.access,
-    errors: described?.errors,
-    headers: described?.headers,
+    operationId: operationName("list", words.many),
+    ...described,
     method: "GET",
     path: listPath,
     summary: `List ${words.many}`,

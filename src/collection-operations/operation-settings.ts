@@ -1,5 +1,5 @@
-// Names of the operations and the limit of a page, which settings need. They are apart from the
-// operations, which a server that only creates does not load.
+// Holds what settings need of the operations: their names, and the limit of a page. A server that
+// only creates does not load the operations themselves.
 
 /** The names that `--operations` takes besides create. */
 export const operationNames = ["list", "get", "delete"] as const;

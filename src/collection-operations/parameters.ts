@@ -1,4 +1,4 @@
-// Parameters of an operation's path and query: their types, and the error of one that is not valid.
+// Parses the parameters of an operation's path and query, and says what is wrong with them.
 
 import type { Collection } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";

@@ -1,4 +1,4 @@
-// One stored plant, with its time of creation and its entity tag.
+// Reads one stored plant, with its time of creation and its entity tag.
 
 import type { Collection, Plant } from "../core/contract/contract.ts";
 import { toValues } from "../core/contract/plant.ts";

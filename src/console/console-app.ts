@@ -1,4 +1,4 @@
-// The routes of the console. Every request passes these checks in this order: host, origin,
+// Routes the requests of the console. Each passes these checks in this order: host, origin,
 // session.
 
 import type { Context } from "hono";

@@ -1,8 +1,7 @@
-// The console: a page for operators and its API. What it records of the running server is here; its
-// routes are loaded with the first visit.
+// Serves the console, a page for operators, and its API. What it records of the running server is
+// here; its routes are loaded with the first visit.
 
 import type { AdminRoutes } from "../core/admin/admin-server.ts";
-import { randomBytes } from "../core/auth/token.ts";
 import type { ConsoleOptions, ConsoleState } from "./console-app.ts";
 import { Reader } from "./reads/reader.ts";
 import { RecentRequests } from "./reads/recent-requests.ts";
@@ -29,7 +28,7 @@ export class OperatorConsole implements AdminRoutes {
     const samples = new CollectionSamples(store.contract, now(), Date.now());
     const requests = new RecentRequests(recentRequestsMax, now);
     for (const counter of [samples, requests]) events.subscribe((event) => counter.handle(event));
-    const sessions = new Sessions({ passwordHash, now, randomBytes });
+    const sessions = new Sessions({ passwordHash, now });
     this.#state = { samples, requests, sessions, reader };
   }
 

@@ -1,4 +1,4 @@
-// The page's scripts in one, which takes Bun 10 to 50 ms. scripts/build.ts replaces this module
+// Bundles the page's scripts, which takes Bun 10 to 50 ms. scripts/build.ts replaces this module
 // with its result, as an executable has no sources.
 
 /** @param files contents of modules, by their path, in place of the files. */

@@ -1,5 +1,5 @@
-// The part of the contract that the page gets: the server parses and validates the texts that it
-// shows.
+// Picks the part of the contract that the page gets: the server parses and validates the texts that
+// it shows.
 
 import type { Collection, Contract, Field } from "../core/contract/contract.ts";
 import { sampleBody } from "../core/contract/plant.ts";
@@ -25,7 +25,7 @@ export interface PageContract {
 }
 
 export interface PageCollection {
-  /** What addresses call it. */
+  /** The name in addresses. */
   readonly name: string;
   readonly one: string;
   readonly many: string;

@@ -1,4 +1,4 @@
-// The files of the page. Loaded when the page is first requested.
+// Serves the files of the page. Loaded when the page is first requested.
 
 import { AdminError, securityHeaders } from "../admin-pages/admin-responses.ts";
 import { staticFiles } from "../admin-pages/static-files.ts";

@@ -106,7 +106,8 @@ export function restore(database: string, backup: string, overwrite: boolean): C
     assertFree(target, path, overwrite);
     using _ = isEmpty(target) ? undefined : lockStore(target, path);
     for (const file of sidecarFilesAt(target)) rmSync(file);
-    copy.rename();
+    renameSync(copy.path, target);
+    fsyncDirectory(target);
     // Last, as it belongs to the store that was replaced.
     rmSync(target + failureMarkerSuffix, { force: true });
     return copied;
@@ -189,7 +190,7 @@ function assertFree(target: string, path: string, overwrite: boolean): void {
 }
 
 /**
- * A file that is made next to a target, and renamed over it. Until then only its owner can read it.
+ * A file that is made next to a target, whose name it gets. Until then only its owner can read it.
  * A killed process leaves it behind.
  */
 class PartialFile implements Disposable {
@@ -219,11 +220,6 @@ class PartialFile implements Disposable {
       if (code !== "EPERM" && code !== "ENOTSUP") throw error;
       renameSync(this.path, this.#target);
     }
-    fsyncDirectory(this.#target);
-  }
-
-  rename(): void {
-    renameSync(this.path, this.#target);
     fsyncDirectory(this.#target);
   }
 

@@ -45,7 +45,9 @@ export async function openContent(
   const start = Buffer.from(head)
     .toString("latin1")
     .replace(/^\xef\xbb\xbf/, "");
-  const kind = kindOf(start);
+  const isKind = (each: string | RegExp) =>
+    typeof each === "string" ? start.startsWith(each) : each.test(start);
+  const [, kind] = kinds.find(([each]) => isKind(each)) ?? [];
   if (kind !== undefined) throw new OperatorError(`${name} is ${kind}`, 2);
   if (isBinary(head))
     throw new OperatorError(
@@ -68,12 +70,6 @@ const kinds: readonly (readonly [start: string | RegExp, sentence: string])[] = 
   ["\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first"],
   ["\xfd7zXZ", "compressed with xz; unpack it first"],
 ];
-
-function kindOf(start: string): string | undefined {
-  const isKind = (each: string | RegExp) =>
-    typeof each === "string" ? start.startsWith(each) : each.test(start);
-  return kinds.find(([each]) => isKind(each))?.[1];
-}
 
 /** Whether one byte in 20 is a control character: a text that was damaged has fewer. */
 function isBinary(head: Uint8Array): boolean {

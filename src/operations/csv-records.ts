@@ -176,11 +176,5 @@ function mayContinue(next: number | undefined): boolean {
 export function countLineEnds(text: string): number {
   // Most records are one line: 5 ns, against 60.
   if (!text.includes("\n") && !text.includes("\r")) return 0;
-  const lines = new LineEnds(text);
-  let count = 0;
-  for (let at = lines.from(0); at < text.length; at = lines.from(at)) {
-    count++;
-    at += lineEndLength(text, at);
-  }
-  return count;
+  return text.match(/\r\r\n|\r\n|[\r\n]/g)?.length ?? 0;
 }

@@ -1,4 +1,4 @@
-// CSV import: a header that names the columns, then a record per plant.
+// Parses CSV for an import: a header that names the columns, then a record per plant.
 
 import type { Collection, Field } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -58,7 +58,8 @@ export class Csv implements RecordFormat<CsvCells> {
     this.#collection = collection;
     this.#onHeader = onHeader;
     this.#ids = ids;
-    this.#required = requiredColumns(collection, ids !== undefined);
+    const required = collection.fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+    this.#required = ids === undefined ? [collection.id.name, ...required] : required;
   }
 
   parse(text: string, onRecord: OnCsvRecord): number {
@@ -72,7 +73,8 @@ export class Csv implements RecordFormat<CsvCells> {
 
   toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
     // A row that was emptied in a spreadsheet has delimiters only.
-    if (text.trim() === "" || ("every" in cells && cells.every(isAbsent))) return undefined;
+    if (text.trim() === "" || ("every" in cells && cells.every((cell) => cell === undefined)))
+      return undefined;
     if (this.#columns === undefined && separatorLine.test(text)) return undefined;
     if (this.#columns === undefined) {
       const { columns, ignored } = parseHeader(this.#collection, this.#required, cells, text);
@@ -116,11 +118,6 @@ export function columnNames({ id, fields }: Pick<Collection, "id" | "fields">): 
   return [id.name, ...fields.map(({ name }) => name)];
 }
 
-function requiredColumns({ id, fields }: Collection, makesIds: boolean): string[] {
-  const required = fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
-  return makesIds ? required : [id.name, ...required];
-}
-
 function headerAdvice(collection: Collection, required: readonly string[]): string {
   const optional = columnNames(collection).filter((name) => !required.includes(name));
   if (required.length === 0) return `its first line must name some of the columns ${optional.join(", ")}`;
@@ -150,8 +147,6 @@ function hasColumn(places: ReadonlyMap<string, readonly number[]>): boolean {
 
 /** Excel reads and writes a first line that names the delimiter. */
 const separatorLine = /^"?sep=.?"?$/i;
-
-const isAbsent = (cell: string | undefined) => cell === undefined;
 
 function parseHeader(
   collection: Collection,

@@ -1,4 +1,4 @@
-// Durations as operators write them.
+// Parses durations and times as operators write them.
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1_000,

@@ -1,4 +1,4 @@
-// Edits of plants under one run, and the history of edits: its entries, and their undo.
+// Edits plants under one run, lists the history of edits, and undoes them.
 
 import {
   type Collection,
@@ -9,15 +9,16 @@ import {
 } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { int64Max } from "../core/contract/values/int64.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
 import {
   type Creation,
   type EditOutcome,
   editsMax,
   type PlantEdit,
-  type RecordedEdit,
 } from "../core/store/shared/plant-edit.ts";
 import { parseRecorded } from "../core/store/shared/recorded-plant.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
+import { parts } from "./parts.ts";
 import { findPlants } from "./stored-plants.ts";
 
 /**
@@ -47,17 +48,12 @@ const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
  */
 const pauseMsMax = 50;
 
-/** Makes edits of one run. */
-interface EditStore {
-  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]>;
-}
-
 /** Edits that the history shows, and undoes, together. */
 export class EditRun {
   readonly id = newRunId();
   /** How many edits were made. */
   readonly made = { updated: 0, deleted: 0, restored: 0 };
-  readonly #store: EditStore;
+  readonly #store: Pick<PlantStore, "edit">;
   readonly #editor: string;
   readonly #pause: ((ms: number) => Promise<void>) | undefined;
   /** How long the transaction before took. */
@@ -65,7 +61,7 @@ export class EditRun {
   #next = 0;
 
   /** @param pause leaves the lock of a file to other processes for as long as it was held. */
-  constructor(store: EditStore, editor: Editor, pause?: (ms: number) => Promise<void>) {
+  constructor(store: Pick<PlantStore, "edit">, editor: Editor, pause?: (ms: number) => Promise<void>) {
     this.#store = store;
     this.#editor = JSON.stringify(editor);
     this.#pause = pause;
@@ -78,9 +74,9 @@ export class EditRun {
     editedAt = Date.now(),
   ): Promise<EditOutcome[]> {
     const outcomes: EditOutcome[] = [];
-    for (let at = 0; at < edits.length; at += editsMax) {
-      const some = edits.slice(at, at + editsMax);
-      const recorded = some.map((edit) => this.#recorded(table, edit, editedAt));
+    for (const some of parts(edits, editsMax)) {
+      const common = { table, run: this.id, editor: this.#editor, editedAt };
+      const recorded = some.map((edit) => ({ ...common, edit, seq: this.#next++ }));
       if (this.#lastMs > 0) await this.#pause?.(Math.min(this.#lastMs, pauseMsMax));
       const startedAt = performance.now();
       const committed = await this.#store.edit(recorded);
@@ -89,10 +85,6 @@ export class EditRun {
       outcomes.push(...committed);
     }
     return outcomes;
-  }
-
-  #recorded(table: string, edit: PlantEdit, editedAt: number): RecordedEdit {
-    return { table, edit, run: this.id, seq: this.#next++, editor: this.#editor, editedAt };
   }
 
   #count({ expected, replacement }: PlantEdit): void {
@@ -223,12 +215,7 @@ function toPlant(collection: Collection, json: string | null): Plant | undefined
 }
 
 /** A run, or the edits of one plant in it. */
-interface RunFilter {
-  readonly run: string;
-  /** That of the plant. */
-  readonly collection?: Collection | undefined;
-  readonly id?: PlantId | undefined;
-}
+type RunFilter = Pick<HistoryEntry, "run"> & Pick<HistoryFilter, "collection" | "id">;
 
 /** Edits of a collection that the contract no longer has are left out. */
 function isOfCollections(collections: readonly Collection[]): string {

@@ -1,4 +1,4 @@
-// The encoding of a file that has records that are not UTF-8.
+// Guesses the encoding of a file that has records that are not UTF-8.
 
 /**
  * Five bytes mean nothing in Windows-1252, and three letters with accents seldom stand together.

@@ -20,36 +20,28 @@ export async function* exportText(
 ): AsyncGenerator<string> {
   const header = [...columnNames(collection), ...(withCreation ? creationNames(collection) : [])];
   if (format === "csv") yield `${header.map((name) => formatCsvCell(name)).join()}\n`;
-  const formatPlant = formatter(collection, format, withCreation);
+  const formatPlant = {
+    ndjson: withCreation ? withCreationJson : plantJson,
+    csv: withCreation ? withCreationRecord : formatCsvRecord,
+  }[format];
   for await (const some of plants) {
     // Concatenated: 2 million plants take 0.37 s, and 0.7 s with an array and join.
     let text = "";
-    for (const plant of some) text = `${text}${formatPlant(plant)}\n`;
+    for (const plant of some) text = `${text}${formatPlant(collection, plant)}\n`;
     yield text;
   }
 }
 
-/** Formats one plant, without a line end. */
-function formatter(
-  collection: Collection,
-  format: FormatName,
-  withCreation: boolean,
-): (plant: StoredPlant) => string {
-  if (format === "ndjson")
-    return (plant) => (withCreation ? withCreationJson(collection, plant) : plantJson(collection, plant));
-  if (!withCreation) return (plant) => formatCsvRecord(collection, plant);
-  return (plant) => {
-    const { createdAt, token } = creationOf(plant);
-    // The cell of an unknown value is empty.
-    const cells = [createdAt, token].map((value) => formatCsvCell(value ?? undefined));
-    return [formatCsvRecord(collection, plant), ...cells].join();
-  };
+/** A record of CSV with when and by whom the plant was created. */
+function withCreationRecord(collection: Collection, plant: StoredPlant): string {
+  // The cell of an unknown value is empty.
+  const cells = creationOf(plant).map((value) => formatCsvCell(value ?? undefined));
+  return [formatCsvRecord(collection, plant), ...cells].join();
 }
 
 /** A plant as JSON, with when and by whom it was created. */
 export function withCreationJson(collection: Collection, plant: StoredPlant): string {
-  const { createdAt, token } = creationOf(plant);
-  const values = [createdAt, token];
+  const values = creationOf(plant);
   const members = creationNames(collection).map(
     (name, index) => `"${name}":${JSON.stringify(values[index])}`,
   );
@@ -57,7 +49,6 @@ export function withCreationJson(collection: Collection, plant: StoredPlant): st
 }
 
 /** The time is RFC 3339, in UTC. */
-function creationOf({ creation }: StoredPlant): { createdAt: string | null; token: string | null } {
-  const { createdAt = null, token = null } = creation ?? {};
-  return { createdAt: createdAt === null ? null : new Date(createdAt).toISOString(), token };
+function creationOf({ creation }: StoredPlant): readonly (string | null)[] {
+  return creation === undefined ? [null, null] : [new Date(creation.createdAt).toISOString(), creation.token];
 }

@@ -1,4 +1,4 @@
-// Collections that the contract of a store no longer has: their tables are kept.
+// Describes the collections that the contract of a store no longer has: their tables are kept.
 
 import type { Contract } from "../core/contract/contract.ts";
 import { type SqlConnection, SqlTimeout } from "../core/store/sql-connection.ts";

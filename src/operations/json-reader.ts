@@ -32,11 +32,6 @@ const atTop = 'expected "{" or "["';
 const inArray = 'expected "{" or "]"';
 const afterElement = 'expected "," or "]"';
 
-interface Place {
-  readonly line: number;
-  readonly column: number;
-}
-
 export class JsonReader implements RecordReader {
   readonly #collection: Collection;
   readonly #options: RecordOptions;
@@ -51,7 +46,7 @@ export class JsonReader implements RecordReader {
   /** The characters of the line before the chunk. */
   #column = 0;
   /** Where the record begins. */
-  #start: Place = { line: 1, column: 1 };
+  #start = { line: 1, column: 1 };
   /** Bytes of a record that has not ended. */
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
@@ -107,7 +102,11 @@ export class JsonReader implements RecordReader {
     }
     [this.#depth, this.#isInString, this.#isEscaped] = [depth, isInString, isEscaped];
     this.#column = chunk.length - lineStart;
-    if (depth > 0) this.#hold(chunk.subarray(recordStart));
+    if (depth > 0) {
+      // A copy, because the source may reuse its buffer.
+      this.#pending.push(new Uint8Array(chunk.subarray(recordStart)));
+      this.#pendingBytes += chunk.length - recordStart;
+    }
     return records;
   }
 
@@ -147,12 +146,6 @@ export class JsonReader implements RecordReader {
     const plant = parsePlant(this.#collection, bytes);
     const own = { text: lossyText(bytes), bytes: new Uint8Array(bytes) };
     return toRecord({ line, column, ...own, plant }, this.#options);
-  }
-
-  #hold(bytes: Uint8Array): void {
-    // A copy, because the source may reuse its buffer.
-    this.#pending.push(new Uint8Array(bytes));
-    this.#pendingBytes += bytes.length;
   }
 
   /** The error of a record without an end, with the place of what is wrong in it. */

@@ -92,7 +92,8 @@ export class LineReader<Parsed> implements RecordReader {
 
   /** Adds the complete records, and returns the number of their bytes. */
   #parseRecords(bytes: Uint8Array, records: ImportRecord[]): number {
-    const markBytes = this.#line === 1 && hasByteOrderMark(bytes) ? byteOrderMark.length : 0;
+    const hasMark = this.#line === 1 && byteOrderMark.every((byte, index) => bytes[index] === byte);
+    const markBytes = hasMark ? byteOrderMark.length : 0;
     const own = bytes.subarray(markBytes);
     // Decoding many records at once takes a tenth of the time of decoding each.
     const text = decodeUtf8(own, "kept");
@@ -126,8 +127,4 @@ export class LineReader<Parsed> implements RecordReader {
     const record = bytes === undefined ? { line, text, plant } : { line, text, bytes, plant };
     records.push(toRecord(record, this.#options));
   }
-}
-
-function hasByteOrderMark(bytes: Uint8Array): boolean {
-  return byteOrderMark.every((byte, index) => bytes[index] === byte);
 }

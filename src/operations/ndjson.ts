@@ -1,4 +1,4 @@
-// NDJSON: each line is a request body of the API.
+// Parses NDJSON, in which each line is a request body of the API.
 
 import type { Collection } from "../core/contract/contract.ts";
 import { ApiError } from "../core/contract/errors.ts";
@@ -10,6 +10,7 @@ import type { ImportRecord, RecordOptions } from "./record-reader.ts";
 const lineFeed = 0x0a;
 const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;
+const lastComma = /,\s*$/;
 
 /** A line is parsed only when it becomes a plant, and a blank one is skipped. */
 export const ndjson = (
@@ -35,20 +36,12 @@ export const ndjson = (
     // Like a request body, a line may start with a byte order mark.
     const json = text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
     const plant = parsePlantJson(collection, json, ids?.make);
-    return plant instanceof ApiError && plant.code === "invalidJson" && endsWithComma(json)
-      ? new ApiError("invalidJson", commaMessage)
-      : plant;
+    if (!(plant instanceof ApiError) || plant.code !== "invalidJson" || !lastComma.test(json)) return plant;
+    if ("error" in scanJson(json.replace(lastComma, ""), [])) return plant;
+    // The elements of an array, without its brackets.
+    return new ApiError(
+      "invalidJson",
+      'The record is not JSON: a comma follows it; remove the comma of each line, or put "[" before the first and "]" after the last.',
+    );
   },
 });
-
-const lastComma = /,\s*$/;
-
-/**
- * Whether a line is JSON but for a comma after it: the elements of an array, without its brackets.
- */
-function endsWithComma(line: string): boolean {
-  return lastComma.test(line) && !("error" in scanJson(line.replace(lastComma, ""), []));
-}
-
-const commaMessage =
-  'The record is not JSON: a comma follows it; remove the comma of each line, or put "[" before the first and "]" after the last.';

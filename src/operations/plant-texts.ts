@@ -1,4 +1,4 @@
-// Plants from texts, such as the cells of a CSV record.
+// Parses plants from texts, such as the cells of a CSV record.
 
 import type { Field, Plant } from "../core/contract/contract.ts";
 import type { ApiError } from "../core/contract/errors.ts";
@@ -14,21 +14,16 @@ import {
 import type { PlantId } from "../core/contract/plant-id.ts";
 import type { FieldValue } from "../core/contract/values/stored-types.ts";
 
-/** The members of a plant as strings, such as cells of a CSV record; undefined if absent. */
-export interface PlantTexts {
-  readonly id: string | undefined;
-  /** In the order of the contract's fields. */
-  readonly values: readonly (string | undefined)[];
-}
-
 /**
- * Parses and validates texts: the plant, or invalidPlant or unstorableText.
+ * Parses and validates texts, such as the cells of a CSV record: the plant, or invalidPlant or
+ * unstorableText.
  *
+ * @param texts undefined where absent; the values are in the order of the contract's fields.
  * @param newId chooses the id of texts without one.
  */
 export function parsePlantTexts(
   collection: PlantSchema,
-  texts: PlantTexts,
+  texts: { readonly id: string | undefined; readonly values: readonly (string | undefined)[] },
   newId?: () => PlantId,
 ): Plant | ApiError {
   const errors: string[] = [];

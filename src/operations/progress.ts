@@ -1,4 +1,4 @@
-// Progress of an import or an export, on the terminal of standard error.
+// Shows the progress of an import or an export on the terminal of standard error.
 
 const redrawMs = 100;
 const clearLine = "\r\x1b[K";

@@ -1,5 +1,5 @@
-// The reports of rejected records: of JSON a line about each, of CSV those records with a column
-// more, so that they can be corrected there and imported.
+// Writes the reports of rejected records: of JSON a line about each, of CSV those records with a
+// column more, so that they can be corrected there and imported.
 
 import { appendFileSync, closeSync, openSync } from "node:fs";
 import type { Collection } from "../core/contract/contract.ts";

@@ -1,4 +1,4 @@
-// The source of an import: a file or standard input.
+// Opens the source of an import: a file or standard input.
 
 import { accessSync, constants, fstatSync, type Stats, statSync } from "node:fs";
 import { OperatorError } from "../core/operator-error.ts";
@@ -27,8 +27,10 @@ export function openSource(
   let read = 0;
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
-      const { done, value } = await reader.read().catch((error) => {
-        throw readError(file, error);
+      const { done, value } = await reader.read().catch(({ code, message }: NodeJS.ErrnoException) => {
+        throw new OperatorError(
+          `${file} could not be read to its end (${code ?? message}); correct that, and run the same command again to continue`,
+        );
       });
       if (done) return;
       read += value.length;
@@ -40,12 +42,6 @@ export function openSource(
     fractionRead: () => (bytes === 0 ? undefined : Math.min(1, read / bytes)),
     [Symbol.dispose]: cancel,
   };
-}
-
-function readError(file: string, { code, message }: NodeJS.ErrnoException): OperatorError {
-  return new OperatorError(
-    `${file} could not be read to its end (${code ?? message}); correct that, and run the same command again to continue`,
-  );
 }
 
 function statOf(file: string): Stats {

@@ -31,9 +31,7 @@ interface Creation {
 /** A plant with its creation, where that was read. */
 export type StoredPlant = Plant & { readonly creation?: Creation };
 
-type PlantRow = PlantColumns & {
-  readonly id: PlantId;
-};
+type PlantRow = PlantColumns & { readonly id: PlantId };
 
 type CreationRow = PlantRow & {
   readonly created_at: bigint;
@@ -101,15 +99,11 @@ export async function* readPlants(
     const selected = group === undefined ? plants : plants.filter(isSelected);
     if (selected.length > 0) yield selected;
     after = last;
-    const meanCodeUnits = codeUnitsOf(collection, plants) / plants.length;
+    let codeUnits = plants.length;
+    for (const { values } of plants) codeUnits += countCodeUnits(collection, values);
+    const meanCodeUnits = codeUnits / plants.length;
     count = Math.max(1, Math.min(pagePlantsMax, Math.floor(pageCodeUnits / meanCodeUnits)));
   }
-}
-
-function codeUnitsOf(collection: Collection, plants: readonly Plant[]): number {
-  let codeUnits = plants.length;
-  for (const { values } of plants) codeUnits += countCodeUnits(collection, values);
-  return codeUnits;
 }
 
 /** Counts all plants. Rejects with an OperatorError. */

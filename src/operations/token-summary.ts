@@ -1,4 +1,4 @@
-// The summary of a token in lists, on the command line and in the console.
+// Summarizes a token for lists, on the command line and in the console.
 
 import { isActive } from "../core/auth/token.ts";
 import { effectiveExpiry, type TokenRecord } from "../core/store/shared/token-record.ts";

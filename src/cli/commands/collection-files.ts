@@ -1,4 +1,5 @@
-// A folder with a file for each collection, as `export --all` writes and `import --all` reads it.
+// Finds the file of each collection in a folder, as `export --all` writes and `import --all` reads
+// them.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -13,20 +14,11 @@ export function fileNameOf(name: string): string {
 /** The endings of files that an import recognizes. */
 const endings = ["ndjson", "json", "csv"].flatMap((ending) => [ending, `${ending}.gz`]);
 
-/** A collection that has a file, and the path of that. */
-interface CollectionFile {
-  readonly collection: string;
-  readonly file: string;
-}
-
-/** The files of a folder, and the names of those that are of no collection. */
-interface FoundFiles {
-  readonly files: readonly CollectionFile[];
-  readonly others: readonly string[];
-}
-
-/** Throws an OperatorError if there is no file of a collection, or a collection has two. */
-export function findFiles({ collections }: Contract, folder: string): FoundFiles {
+/**
+ * The collections that have a file in a folder, each with its path, and the names of the other files.
+ * Throws an OperatorError if there is no file of a collection, or a collection has two.
+ */
+export function findFiles({ collections }: Contract, folder: string) {
   const entries = listFolder(folder);
   const files = collections.flatMap(({ name }) => {
     const [first, second] = endings
@@ -36,10 +28,9 @@ export function findFiles({ collections }: Contract, folder: string): FoundFiles
       throw new OperatorError(`${folder} has ${first} and ${second}; leave one file of ${name} there`, 2);
     return first === undefined ? [] : [{ collection: name, file: join(folder, first) }];
   });
-  const [first] = collections;
   if (files.length === 0)
     throw new OperatorError(
-      `${folder} has no file of a collection, such as ${fileNameOf(first?.name ?? "")}.ndjson`,
+      `${folder} has no file of a collection, such as ${fileNameOf(collections[0]?.name ?? "")}.ndjson`,
       2,
     );
   const taken = new Set(files.map(({ file }) => file));

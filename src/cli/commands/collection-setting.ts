@@ -1,4 +1,5 @@
-// The collection that a command concerns, which --collection names where a contract has several.
+// Finds the collection that a command concerns, which --collection names where a contract has
+// several.
 
 import type { Collection, Contract } from "../../core/contract/contract.ts";
 import { OperatorError } from "../../core/operator-error.ts";

@@ -1,13 +1,13 @@
-// plantstore demo: a server on a store in a temporary folder, which is removed at the end.
+// plantstore demo: runs a server on a store in a temporary folder, which is removed at the end.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import { readContractFile } from "../../contract-file/read-contract-file.ts";
 import { OperatorError } from "../../core/operator-error.ts";
 import { toEntries } from "../../core/store/plant-store.ts";
 import { withSettings } from "../config/command-options.ts";
-import { contractSource } from "../config/contract-file.ts";
 import type { Config, ServeConfig } from "../config/resolve.ts";
 import { serverSettingsWithout } from "../config/settings.ts";
 import { host } from "../process/host.ts";
@@ -35,7 +35,7 @@ export function demoCommand(): Command {
     // Runs even if a second signal ends the process.
     process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     const database = `sqlite:${join(folder, "plantstore.db")}`;
-    const contract = await contractSource(config);
+    const contract = config.contract === undefined ? undefined : await readContractFile(config.contract);
     const { collections } = await withStore(
       database,
       "create",

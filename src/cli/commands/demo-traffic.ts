@@ -1,4 +1,4 @@
-// The traffic of a demonstration: two clients for some minutes.
+// Sends the traffic of a demonstration: two clients create resources for some minutes.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../../core/auth/token.ts";
@@ -18,12 +18,6 @@ const firstId = 9_007_199_254_740_993n;
 /** The number of the first id that is a text: those of examples are smaller. */
 const firstTextId = 1_000_000n;
 
-/** A create of the traffic. */
-interface Create {
-  readonly collection: Collection;
-  readonly body: string;
-}
-
 /**
  * Starts the traffic, which ends when the result is disposed.
  *
@@ -36,7 +30,8 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
   const { collections } = store.contract;
   let sent = 0;
 
-  async function post(token: string, { collection, body }: Create): Promise<void> {
+  async function post(token: string): Promise<void> {
+    const { collection, body } = nextCreate();
     const [name, prefix] = tokenField(collection.operations.create.access) ?? [];
     const headers = {
       "Content-Type": "application/json",
@@ -56,7 +51,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
   }
 
   /** One collection after the other. */
-  function nextCreate(): Create {
+  function nextCreate() {
     const collection = collections[sent % collections.length] as Collection;
     const { examples, id } = collection;
     const example = examples[Math.floor(sent / collections.length) % examples.length] as Plant;
@@ -76,9 +71,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
     }
     for (let second = 0; second < trafficMinutes * 60; second++) {
       const creates = Math.round(9 + 5 * Math.sin(second / 11) + 3 * Math.sin(second / 4));
-      const posts = Array.from({ length: creates }, () =>
-        post(tokens[sent % tokens.length] ?? "", nextCreate()),
-      );
+      const posts = Array.from({ length: creates }, () => post(tokens[sent % tokens.length] ?? ""));
       await Promise.all(posts);
       await sleep(secondMs, undefined, { signal });
     }

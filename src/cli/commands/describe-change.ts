@@ -1,4 +1,4 @@
-// One line about how a plant changed.
+// Describes in one line how a plant was changed.
 
 import { type Collection, type Values, valueEquals } from "../../core/contract/contract.ts";
 import { plantJson } from "../../core/contract/plant.ts";
@@ -15,8 +15,9 @@ export function describeChange(
 ): string {
   if (before === undefined || after === undefined) {
     const values = before ?? after;
-    const json = values === undefined ? "" : withoutId(plantJson(collection, { id: "", values }));
-    return `${after === undefined ? "deleted" : "restored"} ${shorten(json)}`;
+    const json = values === undefined ? "" : plantJson(collection, { id: "", values });
+    const withoutId = json.replace(/^\{"(?:[^"\\]|\\.)*":(?:"")?,?/, "{");
+    return `${after === undefined ? "deleted" : "restored"} ${shorten(withoutId)}`;
   }
   return collection.fields
     .flatMap((field, index) => {
@@ -26,10 +27,6 @@ export function describeChange(
         : [`${field.name} ${show(field.type, one)} → ${show(field.type, other)}`];
     })
     .join(", ");
-}
-
-function withoutId(json: string): string {
-  return json.replace(/^\{"(?:[^"\\]|\\.)*":(?:"")?,?/, "{");
 }
 
 function show(type: FieldType, value: FieldValue | undefined): string {

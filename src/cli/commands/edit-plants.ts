@@ -6,6 +6,7 @@ import { printable } from "../../core/observability/terminal.ts";
 import type { PlantStore } from "../../core/store/plant-store.ts";
 import { editsMax } from "../../core/store/shared/plant-edit.ts";
 import { type Editor, EditRun } from "../../operations/edits.ts";
+import { parts } from "../../operations/parts.ts";
 import { findPlants } from "../../operations/stored-plants.ts";
 import { parseId } from "../config/parsers.ts";
 import type { Config } from "../config/resolve.ts";
@@ -34,8 +35,7 @@ export async function replacePlants(
     const run = commandRun(store);
     await using sql = await store.openSql();
     const left: string[] = [];
-    for (let at = 0; at < ids.length; at += editsMax) {
-      const some = ids.slice(at, at + editsMax);
+    for (const some of parts(ids, editsMax)) {
       const stored = await findPlants(collection, sql, some);
       const edits = some.flatMap((id) => {
         const expected = stored.get(id);

@@ -1,5 +1,5 @@
-// Flags that are named after the fields of a contract, such as --height-cm 150. The contract is in
-// the store, so they are parsed after that was opened.
+// Parses flags that are named after the fields of a contract, such as --height-cm 150, once the
+// store is open, as the contract is in it.
 
 import type { Collection, Field } from "../../core/contract/contract.ts";
 import { OperatorError } from "../../core/operator-error.ts";
@@ -35,7 +35,7 @@ export function parseFieldFlags(collection: Collection, args: readonly string[])
     const field = find(name);
     const removed = field === undefined && name.startsWith("remove-") ? find(name.slice(7)) : undefined;
     const found = field ?? removed;
-    if (found === undefined) throw new OperatorError(`${unknown(args[at] ?? "")}; ${advice(collection)}`, 2);
+    if (found === undefined) throw new OperatorError(unknownMessage(collection, args[at] ?? ""), 2);
     const text = removed !== undefined ? "" : (own ?? args[++at]);
     if (text === undefined) throw new OperatorError(`--${name} needs a value`, 2);
     flags.push({ field: found, isRemoved: removed !== undefined, text });
@@ -44,12 +44,8 @@ export function parseFieldFlags(collection: Collection, args: readonly string[])
 }
 
 /** Without what follows the "=", which may be a secret. */
-function unknown(argument: string): string {
-  return argument.startsWith("--")
-    ? `unknown option '${argument.replace(/=.*/s, "")}'`
-    : "too many arguments";
-}
-
-function advice(collection: Collection): string {
-  return `the fields are ${collection.fields.map((field) => `--${flagOf(field)}`).join(", ")}`;
+function unknownMessage({ fields }: Collection, argument: string): string {
+  const plain = argument.replace(/=.*/s, "");
+  const problem = plain.startsWith("--") ? `unknown option '${plain}'` : "too many arguments";
+  return `${problem}; the fields are ${fields.map((field) => `--${flagOf(field)}`).join(", ")}`;
 }

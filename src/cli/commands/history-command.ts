@@ -45,18 +45,14 @@ changed since stays as it is, and the exit code is 3. An undo is itself a run.
 Creates are not edits: plants that an import created stay.`,
     );
   return withSettings(command, settingNames, async (config, text?: string) => {
-    if (config.historyUndo === undefined) await printHistory(config, text);
-    else await undo(config, config.historyUndo, text);
-  });
-}
-
-async function printHistory(config: HistoryConfig, text: string | undefined): Promise<void> {
-  const { historySince: since, json, database } = config;
-  await withStore(database, "existing", async (store) => {
-    const { contract } = store;
-    const filter = { ...filterOf(contract, config, text), since };
-    await using read = await store.openSql();
-    await printStored(historyLines(contract, read, filter, json));
+    const { historyUndo: run, historySince: since, json, database } = config;
+    if (run !== undefined) return undo(config, run, text);
+    await withStore(database, "existing", async (store) => {
+      const { contract } = store;
+      const filter = { ...filterOf(contract, config, text), since };
+      await using read = await store.openSql();
+      await printStored(historyLines(contract, read, filter, json));
+    });
   });
 }
 
@@ -127,11 +123,8 @@ async function undo(config: HistoryConfig, run: string, text: string | undefined
     const { collection, id } = filterOf(store.contract, config, text);
     await using read = await store.openSql();
     const undo = commandRun(store);
-    const { found, undone, unchanged, left } = await undoRun(store.contract, undo, read, {
-      run,
-      collection,
-      id,
-    });
+    const filter = { run, collection, id };
+    const { found, undone, unchanged, left } = await undoRun(store.contract, undo, read, filter);
     if (found === 0)
       throw new OperatorError(
         `the history has no run ${run}${text === undefined ? "" : ` with the ${collection?.words.one} ${text}`}; "plantstore history" lists the runs`,

@@ -1,12 +1,12 @@
 // plantstore migrate: creates the store, upgrades its schema, or gives it another contract.
 
 import { Command } from "commander";
+import { readContractFile } from "../../contract-file/read-contract-file.ts";
 import { storeAt } from "../../core/store/open-store.ts";
 import type { PlantStore } from "../../core/store/plant-store.ts";
 import type { MigrationReport } from "../../core/store/shared/store-contract.ts";
 import { describeGoneCollections } from "../../operations/gone-collections.ts";
 import { withSettings } from "../config/command-options.ts";
-import { contractSource } from "../config/contract-file.ts";
 import { databaseFlag } from "../process/command-name.ts";
 import { printError } from "../process/output.ts";
 import { withStore } from "./with-store.ts";
@@ -16,9 +16,9 @@ export function migrateCommand(): Command {
     "create the store, upgrade its schema, or give it another contract; serve does so too, unless --migrate is off",
   );
   return withSettings(command, ["database", "contract", "dropFields"], async (config) => {
-    const { database, dropFields } = config;
+    const { database, dropFields, contract: file } = config;
     const { location } = storeAt(database);
-    const contract = await contractSource(config);
+    const contract = file === undefined ? undefined : await readContractFile(file);
     let isNew = false;
     const onMigrated = (report: MigrationReport) => {
       isNew = report.isNew;

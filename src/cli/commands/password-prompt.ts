@@ -7,7 +7,8 @@ import { host } from "../process/host.ts";
 /** Reads a line of standard input; on a terminal it asks first, and turns echo off. */
 export async function promptPassword(question: string): Promise<string> {
   const { stdin } = process;
-  const lines = createInterface({ input: stdin, output: discard(), terminal: stdin.isTTY });
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output, terminal: stdin.isTTY });
   // With echo off, Ctrl-C is a character and not a signal.
   lines.once("SIGINT", () => {
     lines.close();
@@ -16,18 +17,10 @@ export async function promptPassword(question: string): Promise<string> {
   // Asks only once echo is off, because typing may start as soon as the question shows.
   if (stdin.isTTY) host().error.write(question);
   try {
-    return await firstLine(lines);
+    for await (const line of lines) return line;
+    return "";
   } finally {
     lines.close();
     if (stdin.isTTY) host().error.write("\n");
   }
-}
-
-async function firstLine(lines: AsyncIterable<string>): Promise<string> {
-  for await (const line of lines) return line;
-  return "";
-}
-
-function discard(): Writable {
-  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }

@@ -1,4 +1,4 @@
-// plantstore ready: whether the server with these settings is ready, for health checks.
+// plantstore ready: says whether the server with these settings is ready, for health checks.
 
 import { Command } from "commander";
 import { OperatorError } from "../../core/operator-error.ts";
@@ -14,7 +14,7 @@ const retryMs = 100;
 
 /** Settings of the address only: systemd 252 hides a unit's credentials from ExecStartPost. */
 const listenerSettings = ["host", "port", "tlsCertificate", "adminHost", "adminPort"] as const;
-type Listeners = Pick<Config<(typeof listenerSettings)[number]>, (typeof listenerSettings)[number]>;
+type Listeners = Config<(typeof listenerSettings)[number]>;
 
 export function readyCommand(): Command {
   const command = new Command("ready").description(
@@ -63,12 +63,9 @@ async function findProblem(url: URL): Promise<string | undefined> {
     const isReady = url.pathname === "/" || response.status === 200;
     return isReady ? undefined : `${url.href} responded with ${response.status}: ${body.trim()}`;
   } catch (error) {
-    return `${url.origin} does not respond (${reasonOf(error)}); start the server, or name its address with --admin-port`;
+    // Such as ECONNREFUSED or TimeoutError: the messages of fetch are for programmers.
+    const { code, name } = error as NodeJS.ErrnoException;
+    const reason = typeof code === "string" ? code : name;
+    return `${url.origin} does not respond (${reason}); start the server, or name its address with --admin-port`;
   }
-}
-
-/** Such as ECONNREFUSED or TimeoutError: the messages of fetch are for programmers. */
-function reasonOf(error: unknown): string {
-  const { code, name } = error as { readonly code?: unknown; readonly name?: string };
-  return typeof code === "string" ? code : (name ?? String(error));
 }

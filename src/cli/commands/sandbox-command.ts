@@ -1,4 +1,4 @@
-// plantstore sandbox: the command; sandbox.ts runs it.
+// plantstore sandbox: declares the command; process/sandbox.ts runs it.
 
 import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";

@@ -1,4 +1,4 @@
-// plantstore serve: the command; serve.ts runs it.
+// plantstore serve: declares the command; process/serve.ts runs it.
 
 import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";

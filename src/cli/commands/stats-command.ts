@@ -18,7 +18,9 @@ export function statsCommand(): Command {
     withStore(database, "existing", async (store) => {
       const { contract } = store;
       const chosen = wanted === undefined ? contract.collections : [chosenCollection(contract, wanted)];
-      const counts = await countAll(store, chosen);
+      await using sql = await store.openSql();
+      const counts = new Map<Collection, number>();
+      for (const collection of chosen) counts.set(collection, await countPlants(collection, sql));
       const stats = await readStats(store);
       await printLines(json ? [statsJson(stats, counts)] : formatStats(stats, counts));
     }),
@@ -26,13 +28,6 @@ export function statsCommand(): Command {
 }
 
 type Counts = ReadonlyMap<Collection, number>;
-
-async function countAll(store: PlantStore, collections: readonly Collection[]): Promise<Counts> {
-  await using sql = await store.openSql();
-  const counts = new Map<Collection, number>();
-  for (const collection of collections) counts.set(collection, await countPlants(collection, sql));
-  return counts;
-}
 
 async function readStats(store: PlantStore) {
   const all = await store.tokens.list();

@@ -1,4 +1,5 @@
-// plantstore token create | rotate | list | revoke. Changes take effect within 2 seconds.
+// plantstore token create | rotate | list | revoke: manages tokens. Changes take effect within 2
+// seconds.
 
 import { Command } from "commander";
 import { isActive, makeToken, randomBytes } from "../../core/auth/token.ts";
@@ -6,8 +7,7 @@ import { OperatorError } from "../../core/operator-error.ts";
 import { planRotation, type Rotated, type RotationOutcome } from "../../core/store/shared/token-record.ts";
 import { toIsoString, toTokenSummary } from "../../operations/token-summary.ts";
 import { withSettings } from "../config/command-options.ts";
-import { formatTable, printError, printStoredLines } from "../process/output.ts";
-import { issueToken } from "../process/print-token.ts";
+import { formatTable, issueToken, printError, printStoredLines } from "../process/output.ts";
 import { withStore } from "./with-store.ts";
 
 export function tokenCommand(): Command {
@@ -25,7 +25,7 @@ function createCommand(): Command {
     command,
     ["tokenName", "tokenExpires", "database"],
     async ({ tokenName: name, tokenExpires, database }) => {
-      const expiresAt = toExpiresAt(tokenExpires) ?? null;
+      const expiresAt = tokenExpires ?? null;
       const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
       await withStore(database, "writable", async ({ tokens }) => {
         const taken = new OperatorError(
@@ -50,10 +50,9 @@ function rotateCommand(): Command {
   return withSettings(
     command,
     ["tokenOverlap", "tokenExpires", "database"],
-    async ({ tokenOverlap: overlapMs, tokenExpires, database }, name: string) => {
+    async ({ tokenOverlap: overlapMs, tokenExpires: expiresAt, database }, name: string) => {
       const now = Date.now();
       const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
-      const expiresAt = toExpiresAt(tokenExpires);
       const { hash } = record;
       const rotated = await withStore(database, "writable", async ({ tokens }) => {
         const rotation = { hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs };
@@ -119,11 +118,6 @@ function revokeCommand(): Command {
     if (!wasRevoked) throw noActiveToken(name);
     printError(`Token "${name}" revoked; running servers reject it within 2 seconds.`);
   });
-}
-
-/** Null for never; undefined if not given. */
-function toExpiresAt(expires: number | "never" | undefined): number | null | undefined {
-  return expires === "never" ? null : expires;
 }
 
 function noActiveToken(name: string): OperatorError {

@@ -41,16 +41,8 @@ function changesOf(collection: Collection, flags: readonly FieldFlag[]): Map<Fie
   const changes = new Map<Field, FieldValue | undefined>();
   for (const { field, isRemoved, text } of flags) {
     const flag = `--${flagOf(field)}`;
-    if (changes.has(field)) {
-      const isMixed = flags.some((each) => each.field === field && each.isRemoved !== isRemoved);
-      const remove = flag.replace("--", "--remove-");
-      throw new OperatorError(
-        isMixed
-          ? `${flag} and ${remove} contradict each other; give one of them`
-          : `${flag} was given twice; give it once`,
-        2,
-      );
-    }
+    if (changes.has(field))
+      throw new OperatorError(`give ${flag} or --remove-${flagOf(field)}, and only once`, 2);
     const value = isRemoved ? undefined : field.type.parse(text);
     if (value === undefined && !isRemoved)
       throw new OperatorError(`${flag} must be ${field.type.expected}`, 2);

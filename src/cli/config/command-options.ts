@@ -30,7 +30,7 @@ export function declareFlags(
   defaults: SettingTexts = {},
 ): void {
   const isGrouped = names.includes("host");
-  for (const name of withConfig(names)) {
+  for (const name of ["config", ...names] as const) {
     const { flag, description, environment } = settings[name];
     const text = defaults[name] ?? settings[name].default ?? "";
     const notes = [...(text === "" ? [] : [`default: ${text}`]), `env: ${environment}`];
@@ -45,13 +45,9 @@ export function declareFlags(
 export function givenFlags(command: Command, names: readonly SettingName[]): SettingTexts {
   const values: Readonly<Record<string, string | true>> = command.opts();
   const flags: Partial<Record<SettingName, string>> = {};
-  for (const name of withConfig(names)) {
+  for (const name of ["config", ...names] as const) {
     const value = values[new Option(settings[name].flag).attributeName()];
     if (value !== undefined) flags[name] = value === true ? "on" : value;
   }
   return flags;
-}
-
-function withConfig(names: readonly SettingName[]): readonly SettingName[] {
-  return ["config", ...names];
 }

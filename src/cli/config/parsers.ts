@@ -1,4 +1,4 @@
-// Parsers of setting values. Each throws an InvalidValueError for an invalid text.
+// Parses the values of settings. Each parser throws an InvalidValueError for an invalid text.
 
 import { parseAddressRange } from "../../admin-pages/client-address.ts";
 import { operationNames as otherOperations } from "../../collection-operations/operation-settings.ts";
@@ -189,9 +189,9 @@ export function parseOrigins(text: string): CorsOrigins {
   return text === "*" || text === "off" ? text : parseOriginList(text);
 }
 
-/** Milliseconds since the epoch, or never. */
-export const parseExpiry = parser<number | "never">(
-  (text) => (text === "never" ? text : parseExpiryFrom(text, Date.now())),
+/** Milliseconds since the epoch; null for never. */
+export const parseExpiry = parser<number | null>(
+  (text) => (text === "never" ? null : parseExpiryFrom(text, Date.now())),
   "is not never, a duration such as 90d or 12h, or a date in the future such as 2027-01-31, within 100 years",
 );
 

@@ -48,8 +48,11 @@ export function resolveConfig<Name extends SettingName>(
   defaults: SettingTexts = {},
 ): Config<Name> {
   const variables = readEnvironment(environment);
-  const outsideFile = (name: SettingName) =>
-    fromFlag(flags, name) ?? lookup(variables, settings[name].environment);
+  const outsideFile = (name: SettingName): RawValue | undefined => {
+    const text = flags[name];
+    if (text === undefined) return lookup(variables, settings[name].environment);
+    return { text, source: "flag", origin: flagName(name), isQuotable: true };
+  };
   const path = outsideFile("config");
   const file = path && readConfigFile(path.text, path.origin);
   const values: Partial<Record<SettingName, unknown>> = {};
@@ -63,17 +66,11 @@ export function resolveConfig<Name extends SettingName>(
   return Object.freeze({ ...values, sources: Object.freeze(sources) }) as Config<Name>;
 }
 
-/** A setting of the server as it may be printed. */
-export interface EffectiveSetting {
-  /** The environment variable. */
-  readonly name: string;
-  /** A JSON value: null if there is none, `***` for a secret. */
-  readonly value: unknown;
-  readonly source: string;
-}
-
-/** The settings of a configuration, with secrets hidden. */
-export function effectiveSettings(config: AnyConfig): EffectiveSetting[] {
+/**
+ * The settings of a configuration by their variables. A value is null if there is none, and `***` for
+ * a secret.
+ */
+export function effectiveSettings(config: AnyConfig) {
   return namesOf(config).map((name) => ({
     name: settings[name].environment,
     value: shownValue(config, name),
@@ -109,11 +106,6 @@ export function formatValue(value: unknown): string {
   if (Array.isArray(value)) return value.join(",");
   const text = String(value);
   return text === "" || /\p{Cc}/u.test(text) ? JSON.stringify(text) : text;
-}
-
-function fromFlag(flags: SettingTexts, name: SettingName): RawValue | undefined {
-  const text = flags[name];
-  return text === undefined ? undefined : { text, source: "flag", origin: flagName(name), isQuotable: true };
 }
 
 function defaultValue(name: SettingName, text = settings[name].default): unknown {
@@ -161,13 +153,11 @@ function assertConsistent(config: Partial<ServeConfig>): void {
       2,
     );
   const { jwtIssuer, jwtAudience, jwksUrl } = config;
-  if (jwtIssuer === undefined && (jwtAudience ?? jwksUrl) !== undefined)
-    throw new OperatorError("--jwt-issuer is missing: JWTs require both --jwt-issuer and --jwt-audience", 2);
-  if (jwtIssuer !== undefined && jwtAudience === undefined)
-    throw new OperatorError(
-      "--jwt-audience is missing: JWTs require both --jwt-issuer and --jwt-audience",
-      2,
-    );
+  const isJwt = (jwtIssuer ?? jwtAudience ?? jwksUrl) !== undefined;
+  if (isJwt && (jwtIssuer === undefined || jwtAudience === undefined)) {
+    const missing = jwtIssuer === undefined ? "--jwt-issuer" : "--jwt-audience";
+    throw new OperatorError(`${missing} is missing: JWTs require both --jwt-issuer and --jwt-audience`, 2);
+  }
   const { adminHost, adminPort, adminPasswordHash } = config;
   const isPublic = adminHost !== undefined && !isLoopback(adminHost) && adminPort !== "off";
   if (isPublic && "adminPasswordHash" in config && adminPasswordHash === undefined) {

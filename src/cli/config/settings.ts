@@ -1,4 +1,4 @@
-// The table of settings. A test compares docs/configuration.md with those of the server.
+// Lists all settings. A test compares docs/configuration.md with those of the server.
 
 import { formatNames } from "../../operations/format-names.ts";
 import {
@@ -453,16 +453,11 @@ export function serverSettingsWithout<Excluded extends ServerSettingName>(...exc
   );
 }
 
-/** The name of a setting's variable: BODY_BYTES_MAX for bodyBytesMax. */
-function variableOf(name: string): string {
-  return name.replaceAll(/[A-Z]/g, "_$&").toUpperCase();
-}
-
 /** Every setting, with its environment variable: PLANTSTORE_BODY_BYTES_MAX for bodyBytesMax. */
 export const settings = Object.fromEntries(
   Object.entries(allSettings).map(([name, setting]) => [
     name,
-    { ...setting, environment: `PLANTSTORE_${variableOf(name)}` },
+    { ...setting, environment: `PLANTSTORE_${name.replaceAll(/[A-Z]/g, "_$&").toUpperCase()}` },
   ]),
 ) as Readonly<Record<SettingName, Setting<unknown> & { readonly environment: string }>>;
 

@@ -1,5 +1,5 @@
-// The sources of settings other than flags: environment variables, files that _FILE variables name
-// (as Docker and Kubernetes mount secrets), and the file that --config names.
+// Reads settings from where no flag gives them: environment variables, files that _FILE variables
+// name (as Docker and Kubernetes mount secrets), and the file that --config names.
 
 import { readFileSync, statSync } from "node:fs";
 import { parseEnv } from "node:util";

@@ -1,4 +1,5 @@
-// The output of a start: a banner on a terminal, otherwise the URL; at first also the token.
+// Writes the lines that a start prints: a banner on a terminal, otherwise the URL; at first also
+// the token.
 
 import { tokenField } from "../../core/contract/access.ts";
 import type { Collection, Contract } from "../../core/contract/contract.ts";

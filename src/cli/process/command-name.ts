@@ -1,4 +1,5 @@
-// The name that this program was called by, so that messages show commands as one can type them.
+// Finds the name that this program was called by, so that messages show commands as one can type
+// them.
 
 import { basename } from "node:path";
 import { redactUrl } from "../config/redact.ts";
@@ -31,17 +32,17 @@ function quoted(text: string): string {
   return /^[\w./~+@%,:=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The setting as a command has it, and where it came from. */
-interface GivenDatabase {
-  readonly database: string;
-  readonly sources: { readonly database: string };
-}
-
 /**
  * The flag --database of a command that is printed to be run next, if this one was called with it;
  * without a password.
  */
-export function databaseFlag({ database, sources }: GivenDatabase): string {
+export function databaseFlag({
+  database,
+  sources,
+}: {
+  readonly database: string;
+  readonly sources: { readonly database: string };
+}): string {
   if (sources.database !== "flag") return "";
   return ` --database ${quoted(redactUrl(database))}`;
 }

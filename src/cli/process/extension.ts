@@ -1,4 +1,4 @@
-// The operations of a module of the operator, which --extend names.
+// Loads the operations of the operator's own module, which --extend names.
 
 import { resolve } from "node:path";
 import type { Contract } from "../../core/contract/contract.ts";
@@ -21,9 +21,16 @@ export async function loadExtension(file: string | undefined): Promise<Extension
     name: "plantstore",
     setup: (build) => void build.module("plantstore", () => ({ exports: { ...library }, loader: "object" })),
   });
-  const exported = await importDefault(file);
+  const { default: exported } = await import(resolve(file)).catch((error) => {
+    throw failed(file, error);
+  });
   return (contract) => {
-    const operations = typeof exported === "function" ? made(file, () => exported(contract)) : exported;
+    let operations = exported;
+    try {
+      if (typeof exported === "function") operations = exported(contract);
+    } catch (error) {
+      throw failed(file, error);
+    }
     if (!Array.isArray(operations) || !operations.every(isOperation))
       throw new OperatorError(
         `--extend ${file}: its default export is no list of operations; export default [defineOperation({ … })]`,
@@ -31,22 +38,6 @@ export async function loadExtension(file: string | undefined): Promise<Extension
       );
     return operations;
   };
-}
-
-async function importDefault(file: string): Promise<unknown> {
-  try {
-    return ((await import(resolve(file))) as { readonly default?: unknown }).default;
-  } catch (error) {
-    throw failed(file, error);
-  }
-}
-
-function made<Result>(file: string, make: () => Result): Result {
-  try {
-    return make();
-  } catch (error) {
-    throw failed(file, error);
-  }
 }
 
 /** The first line of the message: a syntax error has that of each of its places. */

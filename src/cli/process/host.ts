@@ -1,4 +1,5 @@
-// The process as commands see it. Tests run commands in their own process, on another host.
+// Gives commands their process: its streams, signals and exit. Tests run commands in their own
+// process, on another host.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { fstatSync } from "node:fs";

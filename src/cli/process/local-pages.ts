@@ -1,5 +1,5 @@
-// The guard of operations that need no token: every page that a browser of this machine shows could
-// use them. Only pages of loopback addresses may, and those that the operator names.
+// Guards operations that need no token: every page that a browser of this machine shows could use
+// them. Only pages of loopback addresses may, and those that the operator names.
 
 import { AdminError, respondError } from "../../admin-pages/admin-responses.ts";
 import { checkHost } from "../../admin-pages/request-origin.ts";

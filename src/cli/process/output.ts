@@ -1,8 +1,8 @@
-// Output of commands: results go to standard output, everything else to standard error.
+// Prints the output of commands: results go to standard output, everything else to standard error.
 
 import type { Collection, Words } from "../../core/contract/contract.ts";
 import { printable } from "../../core/observability/terminal.ts";
-import { OperatorError } from "../../core/operator-error.ts";
+import { errorMessage, OperatorError } from "../../core/operator-error.ts";
 import { nameCommands } from "./command-name.ts";
 import { host } from "./host.ts";
 
@@ -38,6 +38,29 @@ async function print(texts: Texts, name = "standard output", retry = "try again"
     if (syscall !== "write") throw error;
     throw unwritten(name, code, retry);
   }
+}
+
+/**
+ * Prints lines with a token, and stores it then, so that nothing has to be undone if it cannot be
+ * printed. Rejects with an OperatorError that says whether the token works.
+ *
+ * @param store rejects with an OperatorError if the token was not stored.
+ */
+export async function issueToken<Stored>(
+  lines: readonly string[],
+  store: () => Promise<Stored>,
+): Promise<Stored> {
+  // Rejects if the reader exits, too, which printLines ignores.
+  const written = host().output.write(withLineEnds(lines));
+  await written.catch((error) => {
+    throw new OperatorError(
+      `the token could not be printed (${error.code ?? error.message}), and was not issued; redirect standard output, and try again`,
+    );
+  });
+  return store().catch((error) => {
+    if (!(error instanceof OperatorError)) throw error;
+    throw new OperatorError(`the token that was printed is void: ${errorMessage(error)}`);
+  });
 }
 
 /** The error of an output that could not be written. */

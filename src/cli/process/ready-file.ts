@@ -1,11 +1,11 @@
-// The file by which a program that starts a sandbox learns its addresses.
+// Writes the file from which a program that starts a sandbox learns its addresses.
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../../core/operator-error.ts";
 
 interface ReadyState {
   readonly url: string;
-  /** That of the first collection. */
+  /** The URL of the first collection; the base URL if there is none. */
   readonly plantsUrl: string;
   /** The URL of each collection, by its name. */
   readonly collections: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@
 
 import packageJson from "../../../package.json";
 import { Sessions } from "../../console/session/sessions.ts";
-import { randomBytes } from "../../core/auth/token.ts";
+import { readContractFile } from "../../contract-file/read-contract-file.ts";
 import { tokenField } from "../../core/contract/access.ts";
 import type { Contract } from "../../core/contract/contract.ts";
 import type { Operation } from "../../core/http/operation.ts";
@@ -12,7 +12,6 @@ import { type RunningServer, startServer } from "../../core/server.ts";
 import { describedLine, sandboxOperations } from "../../sandbox/described-operations/sandbox-operation.ts";
 import { withSandboxPage } from "../../sandbox/page.ts";
 import { Sandbox } from "../../sandbox/sandbox.ts";
-import { contractSource } from "../config/contract-file.ts";
 import type { Config, ServeSettings } from "../config/resolve.ts";
 import { formatBanner, interfaceRows, plainRows, type Row, type ServerAddresses } from "./banner.ts";
 import { loadExtension, remainingNotes } from "./extension.ts";
@@ -46,7 +45,7 @@ export async function runSandbox(
   const { events, resources } = ownProcess;
   const sandbox = await Sandbox.open(
     {
-      contract: await contractSource(given),
+      contract: given.contract === undefined ? undefined : await readContractFile(given.contract),
       token,
       seed: given.sandboxSeed,
       rules: given.sandboxRules,
@@ -67,8 +66,7 @@ export async function runSandbox(
   const parts = { store, events, now, wallNow };
   const console = createConsole(config, parts);
   resources.defer(() => console?.close());
-  const sessions =
-    console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
+  const sessions = console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
   const simulated: Operation[] = [];
   const { wrapHandler: withDocumentation, ...options } = await serverOptions(

@@ -1,4 +1,4 @@
-// The components of the operator console of a running server.
+// Makes the operator console of a server from its settings.
 
 import packageJson from "../../../package.json";
 import { TrustedProxies } from "../../admin-pages/client-address.ts";

@@ -1,6 +1,7 @@
 // plantstore serve: opens the store, starts the server with its console, and runs until a signal.
 
 import packageJson from "../../../package.json";
+import { readContractFile } from "../../contract-file/read-contract-file.ts";
 import { makeToken, randomBytes } from "../../core/auth/token.ts";
 import type { Contract } from "../../core/contract/contract.ts";
 import type { Emit } from "../../core/observability/server-event.ts";
@@ -9,14 +10,12 @@ import type { RunningServer } from "../../core/server.ts";
 import type { ServerStore } from "../../core/store/group-commit.ts";
 import { openServerStore, storeAt } from "../../core/store/open-store.ts";
 import type { OpenOptions, PlantStore } from "../../core/store/plant-store.ts";
-import { contractSource } from "../config/contract-file.ts";
 import { changedSettings, type ServeConfig } from "../config/resolve.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { readCertificate } from "./certificate.ts";
 import { loadExtension, remainingNotes } from "./extension.ts";
 import { host } from "./host.ts";
-import { hasColours, printLines } from "./output.ts";
-import { issueToken } from "./print-token.ts";
+import { hasColours, issueToken, printLines } from "./output.ts";
 import { ServerProcess } from "./server-process.ts";
 
 /**
@@ -33,7 +32,7 @@ export async function serve(
   const certificate =
     tlsCertificate === undefined || tlsKey === undefined
       ? undefined
-      : await readCertificate({ certificate: tlsCertificate, key: tlsKey });
+      : await readCertificate(tlsCertificate, tlsKey);
   const extension = await loadExtension(config.extend);
 
   const now = performance.now.bind(performance);
@@ -67,7 +66,7 @@ export async function serve(
   const addresses = addressesOf(config, server);
   ownProcess.logStart(config, addresses);
   // Last, because a first token that is not shown cannot be issued again.
-  await printServerStart(config, addresses, { store, server, emit: ownProcess.events.emit });
+  await printServerStart(config, addresses, store, server, ownProcess.events.emit);
   reporting = reportGoneCollections(store, ownProcess.events.emit);
   await using _ = accompany?.(addresses, store);
   await ownProcess.waitForStop();
@@ -89,11 +88,9 @@ export function addressesOf(
 async function printServerStart(
   config: ServeConfig,
   addresses: ServerAddresses,
-  {
-    store,
-    server,
-    emit,
-  }: { readonly store: PlantStore; readonly server: RunningServer; readonly emit: Emit },
+  store: PlantStore,
+  server: RunningServer,
+  emit: Emit,
 ): Promise<void> {
   const { output, environment } = host();
   const { columns } = output;
@@ -138,7 +135,7 @@ async function reportGoneCollections(store: PlantStore, emit: Emit): Promise<voi
 
 /** Opens the store; undefined if a signal ends the wait for a database that cannot be reached. */
 async function openStoreUnlessStopped(
-  { database, migrate, ...named }: ServeConfig,
+  { database, migrate, contract: file }: ServeConfig,
   { stopSignal, storeEvents, events }: ServerProcess,
   beforeMigration: OpenOptions["beforeMigration"],
 ): Promise<ServerStore | undefined> {
@@ -149,7 +146,7 @@ async function openStoreUnlessStopped(
     if (!isOpen) opening.abort();
   });
   const report = (waitingFor: string) => events.emit({ kind: "storeWaiting", waitingFor });
-  const contract = await contractSource(named);
+  const contract = file === undefined ? undefined : await readContractFile(file);
   try {
     const mode = migrate === "on" ? "create" : "writable";
     const store = await openServerStore(database, mode, storeEvents, {

@@ -1,4 +1,4 @@
-// The process of a server: its log, its signals, its traces, and its end.
+// Runs what every server's process has: its log, its signals, its traces, and its end.
 
 import packageJson from "../../../package.json";
 import { Log } from "../../core/observability/log.ts";
@@ -12,6 +12,7 @@ import { Tracing } from "../../core/observability/tracing.ts";
 import type { StoreEvents } from "../../core/store/plant-store.ts";
 import { redactPasswords } from "../config/redact.ts";
 import { type AnyConfig, changedSettings, type ServeSettings } from "../config/resolve.ts";
+import type { ServerAddresses } from "./banner.ts";
 import { host } from "./host.ts";
 import { hasColours } from "./output.ts";
 import { waitForStopSignal } from "./signals.ts";
@@ -85,10 +86,7 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   /** Logs a start, after the listeners are open: a failed start prints only its error. */
-  logStart(
-    config: AnyConfig,
-    { url, adminUrl }: { readonly url: string; readonly adminUrl: string | undefined },
-  ): void {
+  logStart(config: AnyConfig, { url, adminUrl }: ServerAddresses): void {
     if (this.#hasBanner) return;
     const { emit } = this.events;
     const changed = changedSettings(config).map(({ flag, source }) => `${flag} (${source})`);

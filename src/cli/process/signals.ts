@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGHUP: the first one ends a command in order, a later one at once.
+// Handles SIGINT, SIGTERM and SIGHUP: the first one ends a command in order, a later one at once.
 
 import { readFileSync } from "node:fs";
 import { host, type Signals } from "./host.ts";

@@ -1,4 +1,4 @@
-// The parts of the running server that the console's calls of a collection share.
+// Declares the parts of the running server that the console's calls of a collection share.
 
 import type { Collection } from "../../core/contract/contract.ts";
 import type { PlantId } from "../../core/contract/plant-id.ts";

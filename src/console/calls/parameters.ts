@@ -1,5 +1,5 @@
-// Parameters of requests to the console. The functions throw a BadRequestError for those that the
-// page does not send.
+// Parses parameters of requests to the console. The functions throw a BadRequestError for those
+// that the page does not send.
 
 import { BadRequestError } from "../../admin-pages/admin-responses.ts";
 import type { Collection, Contract } from "../../core/contract/contract.ts";

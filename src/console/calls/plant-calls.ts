@@ -1,4 +1,5 @@
-// The console's calls that read plants: a page of a search, one plant, and the export of a search.
+// Runs the console's calls that read plants: a page of a search, one plant, and the export of a
+// search.
 
 import { BadRequestError, respond } from "../../admin-pages/admin-responses.ts";
 import type { Collection } from "../../core/contract/contract.ts";
@@ -80,25 +81,19 @@ export async function exportPlants(
 ) {
   const format = parseChoice(parameters, "format", formatNames);
   const found = readAll(collection, await reader(), parseFilter(collection, parameters));
-  const onFailed = (error: unknown) =>
-    emit({ kind: "operationFailed", operation: "console export", reason: errorMessage(error) });
-  return respond(withReport(exportText(collection, found, format), onFailed), 200, {
+  async function* texts() {
+    try {
+      yield* exportText(collection, found, format);
+    } catch (error) {
+      // It ends a response that has already begun.
+      emit({ kind: "operationFailed", operation: "console export", reason: errorMessage(error) });
+      throw error;
+    }
+  }
+  return respond(texts(), 200, {
     "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
     "Content-Disposition": `attachment; filename="${fileNameOf(collection)}.${format}"`,
   });
-}
-
-/** Reports a failure, which ends a response that has already begun. */
-async function* withReport(
-  texts: AsyncIterable<string>,
-  onFailed: (error: unknown) => void,
-): AsyncGenerator<string> {
-  try {
-    yield* texts;
-  } catch (error) {
-    onFailed(error);
-    throw error;
-  }
 }
 
 /** A name for a file, such as "plants". */

@@ -1,4 +1,5 @@
-// The console's calls that create and edit plants, each edit in a run of the history, and its undo.
+// Runs the console's calls that create and edit plants, each edit in a run of the history, and its
+// undo.
 
 import { AdminError, BadRequestError } from "../../admin-pages/admin-responses.ts";
 import { type Collection, type Plant, valuesEqual, withValue } from "../../core/contract/contract.ts";
@@ -13,7 +14,7 @@ import { takenIdsMax } from "../../core/http/create-plant.ts";
 import type { Notice } from "../../core/observability/server-event.ts";
 import type { Outcome } from "../../core/store/plant-store.ts";
 import { editsMax, type PlantEdit } from "../../core/store/shared/plant-edit.ts";
-import { type EditCounts, EditRun, type HistoryEntry, listEdits, undoRun } from "../../operations/edits.ts";
+import { type EditCounts, EditRun, listEdits, undoRun } from "../../operations/edits.ts";
 import { parts } from "../../operations/parts.ts";
 import { findPlants } from "../../operations/stored-plants.ts";
 import type { ConsoleContext } from "./console-context.ts";
@@ -41,10 +42,6 @@ export class PlantChanges {
     return this.#context.collection;
   }
 
-  #isTooLarge(plant: Plant): boolean {
-    return Buffer.byteLength(plantJson(this.#collection, plant)) > this.#context.bodyBytesMax;
-  }
-
   /**
    * Creates a plant, with all checks of the public operation, and resolves with its id: a new one if
    * the body has none and the server chooses it.
@@ -58,7 +55,8 @@ export class PlantChanges {
     };
     let plant = this.#parsePlant(body, collection.id.isRequired ? undefined : chooseId);
     let outcome = await this.#store(plant);
-    for (let ids = 1; hasNewId && isTaken(outcome) && ids < takenIdsMax; ids++) {
+    const isTaken = () => outcome === "conflict" || outcome === "unchanged";
+    for (let ids = 1; hasNewId && isTaken() && ids < takenIdsMax; ids++) {
       plant = { ...plant, id: newId() };
       outcome = await this.#store(plant);
     }
@@ -90,7 +88,8 @@ export class PlantChanges {
    * @param value the group, "" for none, or the body of the plant that replaces.
    */
   async edit({ plants, change, value }: { plants: string; change: string; value: string }, client: string) {
-    const collection = this.#collection;
+    const { collection, bodyBytesMax } = this.#context;
+    const isTooLarge = (plant: Plant) => Buffer.byteLength(plantJson(collection, plant)) > bodyBytesMax;
     const shown = this.#parseVersions(plants);
     if (shown.size > plantsMax)
       throw new BadRequestError(`At most ${plantsMax} ${collection.words.many} can be edited at once.`);
@@ -110,7 +109,7 @@ export class PlantChanges {
             continue;
           }
           const replacement = changed(plant);
-          if (replacement !== undefined && this.#isTooLarge(replacement)) left.push(id);
+          if (replacement !== undefined && isTooLarge(replacement)) left.push(id);
           else if (replacement === undefined || !valuesEqual(collection, plant.values, replacement.values))
             made.push({ id, expected: plant.values, replacement: replacement?.values });
         }
@@ -132,10 +131,16 @@ export class PlantChanges {
       { collection: this.#collection, id },
       editsListedMax,
     );
-    return {
-      edits: entries.map((entry) => toShownEdit(this.#collection, entry)),
-      isComplete: next === undefined,
-    };
+    const toShown = (plant: Plant | undefined) =>
+      plant === undefined ? null : toTexts(this.#collection, plant.values);
+    const edits = entries.map(({ run, editedAt, editor, before, after }) => ({
+      run,
+      editedAt: new Date(editedAt).toISOString(),
+      editor,
+      before: toShown(before),
+      after: toShown(after),
+    }));
+    return { edits, isComplete: next === undefined };
   }
 
   /**
@@ -215,18 +220,4 @@ export class PlantChanges {
   #notice(message: string, fields: Notice["fields"]): void {
     this.#context.emit({ kind: "notice", message, fields: { by: "console", ...fields } });
   }
-}
-
-function isTaken(outcome: Outcome): boolean {
-  return outcome === "conflict" || outcome === "unchanged";
-}
-
-function toShownEdit(collection: Collection, { run, editedAt, editor, before, after }: HistoryEntry) {
-  return {
-    run,
-    editedAt: new Date(editedAt).toISOString(),
-    editor,
-    before: before === undefined ? null : toTexts(collection, before.values),
-    after: after === undefined ? null : toTexts(collection, after.values),
-  };
 }

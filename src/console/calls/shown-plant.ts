@@ -1,4 +1,4 @@
-// A plant as the page has it: its values are texts.
+// Makes of a plant what the page gets: its values are texts.
 
 import type { Collection, Plant, Values } from "../../core/contract/contract.ts";
 import { plantJson } from "../../core/contract/plant.ts";

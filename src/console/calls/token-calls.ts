@@ -1,4 +1,4 @@
-// The console's calls that list, issue, rotate and revoke tokens.
+// Runs the console's calls that list, issue, rotate and revoke tokens.
 
 import { AdminError, BadRequestError } from "../../admin-pages/admin-responses.ts";
 import { isTokenName, makeToken, randomBytes } from "../../core/auth/token.ts";

@@ -1,4 +1,4 @@
-// The form that adds plants, one after the other.
+// Shows the form that adds plants, one after the other.
 
 import { parseInt64 } from "../../core/contract/values/int64.ts";
 import { capitalized, withArticle } from "../../core/contract/words.ts";

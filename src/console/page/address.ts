@@ -1,4 +1,4 @@
-// The address of what is shown, after the # of the page's own: the collection where there are
+// Reads and writes what is shown in the page's address, after its #: the collection where there are
 // several, a search, its page, and an open plant. It survives a reload, and can be sent to another
 // operator.
 

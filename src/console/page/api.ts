@@ -1,4 +1,4 @@
-// Requests to the console's API.
+// Sends requests to the console's API.
 
 import { parseExactJson } from "../../core/contract/json/exact-json.ts";
 import { collectionParameters } from "./shown-contract.ts";

@@ -1,14 +1,15 @@
-// The page: the log-in form, or the console.
+// Starts the page: shows the log-in form, or the console.
 
 import type { PageContract } from "../page-contract.ts";
 import { readCollection } from "./address.ts";
 import { get, post } from "./api.ts";
 import { Brand, Console } from "./console-sections.ts";
-import { useTicks } from "./hooks.ts";
+import { ErrorMessage } from "./dialogs.ts";
+import { useCall, useTicks } from "./hooks.ts";
 import { render, useLayoutEffect, useState } from "./library.js";
-import { LogIn } from "./log-in.ts";
-import { html } from "./markup.ts";
+import { html, onSubmit, textsOf } from "./markup.ts";
 import { showCollection, useContract } from "./shown-contract.ts";
+import { TextField } from "./text-field.ts";
 
 interface Session {
   /** null before the log-in. */
@@ -53,6 +54,25 @@ function App() {
   const { requiresPassword, isAuthenticated } = session;
   if (!isAuthenticated) return html`<${LogIn} onLogIn=${load} />`;
   return html`<${Console} onLogOut=${requiresPassword ? logOut : undefined} onLoggedOut=${askAgain} />`;
+}
+
+function LogIn({ onLogIn }: { onLogIn: () => Promise<void> }) {
+  const { isBusy, error, call } = useCall();
+  const submit = (form: HTMLFormElement) =>
+    call(async () => {
+      await post("session", textsOf(form)).finally(() => form.reset());
+      await onLogIn();
+    });
+  return html`
+    <main class="log-in">
+      <form class="card" onSubmit=${onSubmit(submit)}>
+        <h1><img src="icon.svg" alt="" width="32" height="32" /> ${document.title}</h1>
+        <${TextField} label="Password" name="password" type="password" autocomplete="current-password" required autofocus />
+        <${ErrorMessage} text=${error} />
+        <button class="main" disabled=${isBusy}>Log in</button>
+      </form>
+    </main>
+  `;
 }
 
 const container = document.getElementById("app");

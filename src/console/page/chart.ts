@@ -1,4 +1,4 @@
-// A chart with its read-out and its keys, drawn by uPlot.
+// Draws a chart with its read-out and its keys, by uPlot.
 
 import { formatTime } from "./formats.ts";
 import { useListener } from "./hooks.ts";

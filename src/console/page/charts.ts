@@ -1,4 +1,4 @@
-// Charts of the last five minutes or hour: creates, latency, batch size and errors.
+// Shows charts of the last five minutes or hour: creates, latency, batch size and errors.
 
 import type { Sample } from "../reads/recent-samples.ts";
 import { Chart, type ChartProperties, type TimeAxis } from "./chart.ts";

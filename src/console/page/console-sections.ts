@@ -1,5 +1,5 @@
-// The console: all sections of the collection in view, which it loads again every few seconds, the
-// links to the other collections, and the dialogs of the header.
+// Shows the console: all sections of the collection in view, which it loads again every few
+// seconds, the links to the other collections, and the dialogs of the header.
 
 import { capitalized } from "../../core/contract/words.ts";
 import type { PageCollection } from "../page-contract.ts";

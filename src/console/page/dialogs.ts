@@ -1,4 +1,4 @@
-// Modal dialogs, confirmations and error messages.
+// Shows modal dialogs, confirmations and error messages.
 
 import { useCall } from "./hooks.ts";
 import { type ComponentChildren, useLayoutEffect, useRef } from "./library.js";

@@ -1,4 +1,4 @@
-// The export dialog: the browser downloads all plants or those of the search.
+// Shows the export dialog: the browser downloads all plants or those of the search.
 
 import { capitalized } from "../../core/contract/words.ts";
 import { readAddress } from "./address.ts";

@@ -1,5 +1,5 @@
-// The texts of numbers, times and sizes. Each format is made once: toLocaleString makes one for
-// each call, which took 35 ms for the times of 50 rows.
+// Formats numbers, times and sizes. Each format is made once: toLocaleString makes one for each
+// call, which took 35 ms for the times of 50 rows.
 
 const integerFormat = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const decimalFormat = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });

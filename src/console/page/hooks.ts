@@ -1,4 +1,4 @@
-// Hooks of components that call the server, at once or every few seconds.
+// Provides hooks for components that call the server, at once or every few seconds.
 
 import { errorMessage } from "./api.ts";
 import { useEffect, useRef, useState } from "./library.js";

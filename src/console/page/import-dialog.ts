@@ -1,4 +1,4 @@
-// The import dialog: a file is chosen and sent, with the progress and the rejected records.
+// Shows the import dialog: a file is chosen and sent, with the progress and the rejected records.
 
 import { capitalized } from "../../core/contract/words.ts";
 import type { Imports } from "../calls/import-calls.ts";

@@ -1,4 +1,4 @@
-// A table of requests: five columns, and the details of a row below it when it is unfolded.
+// Shows a table of requests: five columns, and the details of a row below it when it is unfolded.
 
 import { exactTime, formatMs } from "./formats.ts";
 import { type ComponentChildren, useState } from "./library.js";

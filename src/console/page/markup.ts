@@ -1,4 +1,4 @@
-// Markup: templates, events and forms, text that is not trusted, and times.
+// Writes markup: templates, events and forms, text that is not trusted, and times.
 
 import { exactTime } from "./formats.ts";
 import { h, htm } from "./library.js";

@@ -1,4 +1,4 @@
-// The dialog of one plant: all of its fields, when and by whom it was created, its change or
+// Shows the dialog of one plant: all of its fields, when and by whom it was created, its change or
 // deletion, and its history.
 
 import { capitalized } from "../../core/contract/words.ts";

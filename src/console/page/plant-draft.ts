@@ -1,5 +1,5 @@
-// The fields of a plant in a form: their labels, their texts, and the body of what was typed.
-// Its tests run without a browser.
+// Converts the fields of a plant for a form: their labels, their texts, and the body of what was
+// typed. Its tests run without a browser.
 
 import { capitalized } from "../../core/contract/words.ts";
 import type { PageField } from "../page-contract.ts";

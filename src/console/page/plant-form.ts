@@ -1,4 +1,4 @@
-// The inputs of a plant's fields.
+// Shows the inputs of a plant's fields.
 
 import type { ComponentChildren } from "./library.js";
 import { html } from "./markup.ts";

@@ -1,4 +1,4 @@
-// The history of a plant's edits, and their undo.
+// Shows the history of a plant's edits, and undoes them.
 
 import type { PlantChanges } from "../calls/plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";

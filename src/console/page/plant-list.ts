@@ -1,5 +1,5 @@
-// The list of plants: its search, its pages, and the plant that is open. What is shown is in the
-// address, see address.ts.
+// Shows the list of plants: its search, its pages, and the plant that is open. What is shown is in
+// the address, see address.ts.
 
 import { capitalized, withArticle } from "../../core/contract/words.ts";
 import type { PlantCount } from "../reads/plant-count.ts";

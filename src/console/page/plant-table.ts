@@ -1,4 +1,4 @@
-// The table of plants: its boxes, and links to the plants.
+// Shows the table of plants: its boxes, and links to the plants.
 
 import { capitalized } from "../../core/contract/words.ts";
 import { exactTime } from "./formats.ts";

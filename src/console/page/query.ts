@@ -1,5 +1,5 @@
-// The search as it is typed, such as `mons tag:tropical created:today`, and the parameters of a
-// request for it.
+// Parses the search as it is typed, such as `mons tag:tropical created:today`, to the parameters of
+// a request for it.
 
 import { collection, groupName } from "./shown-contract.ts";
 

@@ -1,4 +1,4 @@
-// The recent requests: a table that is reloaded, with a filter by code.
+// Shows the recent requests in a table that is reloaded, with a filter by code.
 
 import type { RecentRequests } from "../reads/recent-requests.ts";
 import { type Answer, get } from "./api.ts";

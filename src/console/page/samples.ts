@@ -1,4 +1,4 @@
-// The samples that the page has of the server.
+// Keeps the samples that the page has of the server.
 
 import type { RecentSamples } from "../reads/recent-samples.ts";
 

@@ -1,4 +1,4 @@
-// The newest requests that a sandbox has recorded, each with its response.
+// Shows the newest requests that a sandbox has recorded, each with its response.
 
 import type { RecordedMessage, RecordedRequest } from "../../../packages/sandbox/src/control-types.ts";
 import { control } from "./api.ts";

@@ -1,4 +1,4 @@
-// The rules of a sandbox: a list, and a form that adds one as JSON, from an example.
+// Shows the rules of a sandbox, and a form that adds one as JSON, from an example.
 
 import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts";
 import { toExactJson } from "../../core/contract/json/exact-json.ts";
@@ -22,7 +22,7 @@ export function SandboxRules({ list, onChanged }: { list: RuleList; onChanged: (
   const remove = (id: string) => call(() => control("DELETE", `/rules/${id}`).then(onChanged));
   const removeAll = () => call(() => control("PUT", "/rules", '{"rules":[]}').then(onChanged));
   return html`
-    <div role="group" aria-labelledby="sandbox-rules" class="rules">
+    <div role="group" aria-labelledby="sandbox-rules" class="part">
       <div class="heading">
         <h3 id="sandbox-rules">Rules</h3>
         ${list.rules.length > 1 && html`<button type="button" class="quiet" onClick=${removeAll}>Remove all</button>`}

@@ -1,4 +1,4 @@
-// The sections of a sandbox: its addresses, reset, clock and rules, and its requests.
+// Shows the sections of a sandbox: its addresses, reset, clock and rules, and its requests.
 
 import type {
   Clock as ClockState,
@@ -61,9 +61,7 @@ export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => vo
             <dt>Token</dt>
             <dd><code>${loaded.data.sandbox.token}</code></dd>
           </dl>
-          <div class="panels">
-            <${Clock} ...${loaded.data.sandbox.clock} isBusy=${isBusy} onRun=${run} />
-          </div>
+          <${Clock} ...${loaded.data.sandbox.clock} isBusy=${isBusy} onRun=${run} />
           <${SandboxRules} list=${loaded.data.rules} onChanged=${loaded.reload} />
         `
       }
@@ -97,7 +95,7 @@ function Clock({ now, offsetSeconds, isBusy, onRun }: ClockState & { isBusy: boo
     return set((Date.parse(time) - Date.now()) / 1_000, "The clock is set.")();
   };
   return html`
-    <div role="group" aria-labelledby="sandbox-clock">
+    <div role="group" aria-labelledby="sandbox-clock" class="part">
       <h3 id="sandbox-clock">Clock</h3>
       <p class="figure">${formatDate(now)} <span class="chip">${isReal ? "real" : "set"}</span></p>
       <p class="note">Tokens expire by it.</p>

@@ -1,6 +1,5 @@
-// A search of plants, page by page. The server compares plants for a limited time, so a page may
-// take several requests: what is found so far is shown, and the search can be stopped and
-// continued.
+// Searches plants, page by page. The server compares plants for a limited time, so a page may take
+// several requests: what is found so far is shown, and the search can be stopped and continued.
 
 import type { listPlants } from "../calls/plant-calls.ts";
 import type { Address } from "./address.ts";

@@ -1,5 +1,5 @@
-// The bar of the selected plants: all that a search finds, and their deletion or the change of
-// their group in one run.
+// Shows the bar of the selected plants, which selects all that a search finds, and deletes them or
+// changes their group in one run.
 
 import type { PlantChanges } from "../calls/plant-changes.ts";
 import { type Answer, post } from "./api.ts";

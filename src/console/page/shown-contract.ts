@@ -1,5 +1,5 @@
-// The contract of the store that the page shows, and its collection in view. The server sends the
-// contract with the session, before anything else is rendered.
+// Holds the contract of the store that the page shows, and its collection in view. The server sends
+// the contract with the session, before anything else is rendered.
 
 import type { PageCollection, PageContract } from "../page-contract.ts";
 import { formatCount } from "./formats.ts";

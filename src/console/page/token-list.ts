@@ -1,4 +1,4 @@
-// The list of tokens, with dialogs to issue, rotate and revoke them.
+// Shows the list of tokens, with dialogs to issue, rotate and revoke them.
 
 import type { TokenSummary } from "../../operations/token-summary.ts";
 import type { TokenCalls } from "../calls/token-calls.ts";

@@ -142,12 +142,6 @@ async function creatorIds(sql: SqlConnection, name: string | undefined): Promise
   return rows.map(({ id }) => id);
 }
 
-function groupColumn({ type }: Field, group: string): string {
-  const value = type.parse(group);
-  // A text that the contract no longer allows may still be stored.
-  return String(type.toColumn(value === undefined ? group : value));
-}
-
 /** The conditions of a filter, except for those of the id, each after an AND. */
 function conditionsOf(
   collection: Collection,
@@ -161,11 +155,13 @@ function conditionsOf(
   const conditions: string[] = [];
   const { groupField } = collection;
   if (groupField !== undefined && group !== undefined) {
-    conditions.push(
-      group === null
-        ? `${groupField.column} IS NULL`
-        : `${groupField.column} = ${parameter(groupColumn(groupField, group))}`,
-    );
+    const { column, type } = groupField;
+    if (group === null) conditions.push(`${column} IS NULL`);
+    else {
+      const value = type.parse(group);
+      // A text that the contract no longer allows may still be stored.
+      conditions.push(`${column} = ${parameter(String(type.toColumn(value === undefined ? group : value)))}`);
+    }
   }
   if (creators !== undefined)
     conditions.push(`creator IN (${creators.map((creator) => parameter(creator)).join(", ")})`);
@@ -175,7 +171,7 @@ function conditionsOf(
     conditions.push(`created_at < ${parameter(BigInt(end))}`);
   }
   for (const word of words) {
-    const pattern = parameter(likePattern(word));
+    const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
     const contains = (text: string) => `${text} ${like} ${pattern} ESCAPE '\\'`;
     const searched = searchedFields(collection).map((field) =>
       /^json\b/.test(field.type.kind)
@@ -186,11 +182,6 @@ function conditionsOf(
     conditions.push(searched.length === 0 ? "1 = 0" : `(${searched.join(" OR ")})`);
   }
   return conditions.map((condition) => `AND ${condition}`).join(" ");
-}
-
-/** The pattern of texts that contain one, for LIKE. */
-function likePattern(text: string): string {
-  return `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
 }
 
 /** The text of a value; NULL for null. A text that may be null is stored as JSON. */

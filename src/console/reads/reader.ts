@@ -1,4 +1,4 @@
-// The console's connection for reading, which is opened again after it has failed.
+// Keeps the console's connection for reading open: opens it again after it has failed.
 
 import type { PlantStore } from "../../core/store/plant-store.ts";
 import { type SqlConnection, SqlTimeout } from "../../core/store/sql-connection.ts";

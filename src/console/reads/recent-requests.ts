@@ -1,4 +1,5 @@
-// The newest requests and the newest errors of the public listener, in memory, for the console.
+// Keeps the newest requests and the newest errors of the public listener in memory, for the
+// console.
 
 import { BadRequestError } from "../../admin-pages/admin-responses.ts";
 import { errorRegistry, isErrorCode } from "../../core/contract/errors.ts";

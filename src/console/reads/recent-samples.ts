@@ -1,5 +1,5 @@
-// Samples of five seconds for the last hour of each collection, counted from events, for the
-// console's charts.
+// Counts events in samples of five seconds, for the last hour of each collection, for the console's
+// charts.
 
 import { createHistogram } from "node:perf_hooks";
 import type { Collection, Contract } from "../../core/contract/contract.ts";
@@ -21,24 +21,16 @@ const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as cons
  */
 export class CollectionSamples {
   readonly #all: readonly RecentSamples[];
-  /** Those of a contract without collections, in which nothing is counted. */
+  /** The samples of a contract without collections, in which nothing is counted. */
   readonly #none: RecentSamples;
-  readonly #byPath: ReadonlyMap<string, RecentSamples>;
+  readonly #byPath = new Map<string, RecentSamples>();
 
   /** @param startsAt, epochMs those of RecentSamples. */
   constructor({ collections }: Contract, startsAt: number, epochMs: number) {
-    const all = collections.map((collection) => ({
-      collection,
-      samples: new RecentSamples(startsAt, epochMs),
-    }));
     this.#none = new RecentSamples(startsAt, epochMs);
-    this.#all = all.map(({ samples }) => samples);
-    this.#byPath = new Map(
-      all.flatMap(({ collection: { path, itemPath }, samples }) => [
-        [path, samples],
-        [itemPath, samples],
-      ]),
-    );
+    this.#all = collections.map(() => new RecentSamples(startsAt, epochMs));
+    for (const [index, { path, itemPath }] of collections.entries())
+      for (const each of [path, itemPath]) this.#byPath.set(each, this.#all[index] as RecentSamples);
   }
 
   of(collection: Collection | undefined): RecentSamples {
@@ -67,18 +59,6 @@ export interface Sample {
   readonly p99Ms: number | null;
   readonly batches: number;
   readonly batchPlants: number;
-}
-
-/**
- * Consecutive samples since the server's start, oldest first. `first` is the number of the first
- * one: its start in milliseconds since the epoch, divided by sampleMs, so that the page can
- * continue its charts after a restart.
- */
-interface Samples {
-  readonly first: number;
-  readonly samples: readonly Sample[];
-  readonly sampleMs: number;
-  readonly samplesMax: number;
 }
 
 const noCounts = () => ({
@@ -137,8 +117,12 @@ export class RecentSamples {
     this.#counts.unchanged += unchanged;
   }
 
-  /** The samples that have ended, from a number on. */
-  since(number: number, now: number): Samples {
+  /**
+   * The samples that have ended, from a number on, oldest first. `first` is the number of the first
+   * one: its start in milliseconds since the epoch, divided by sampleMs, so that the page can
+   * continue its charts after a restart.
+   */
+  since(number: number, now: number) {
     this.#endSamples(now);
     const end = this.#number;
     const first = Math.min(end, Math.max(number, this.#start, end - samplesMax));

@@ -1,7 +1,9 @@
-// Sessions of the console: a log-in with the password sets a cookie that is valid for some hours.
+// Keeps the sessions of the console: a log-in with the password sets a cookie that is valid for
+// some hours.
 
 import { parse, serialize } from "hono/utils/cookie";
 import { AdminError } from "../../admin-pages/admin-responses.ts";
+import { randomBytes } from "../../core/auth/token.ts";
 import type { Clock } from "../../core/observability/server-event.ts";
 import { LoginLimit } from "./login-limit.ts";
 
@@ -9,8 +11,6 @@ export interface SessionOptions {
   /** Argon2id; undefined if the console requires no password. */
   readonly passwordHash: string | undefined;
   readonly now: Clock;
-  /** Cryptographically secure. */
-  readonly randomBytes: (count: number) => Uint8Array;
 }
 
 const sessionSeconds = 12 * 3_600;
@@ -34,7 +34,7 @@ export class Sessions {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#limit = new LoginLimit(options.now);
-    this.#cookieName = `plantstore_console_${toBase64url(options.randomBytes(cookieNameBytes))}`;
+    this.#cookieName = `plantstore_console_${toBase64url(randomBytes(cookieNameBytes))}`;
   }
 
   get requiresPassword(): boolean {
@@ -66,7 +66,7 @@ export class Sessions {
     const { now } = this.#options;
     if (!(await this.checkPassword(password, address))) throw new AdminError(403, "Wrong password.");
     for (const [hash, expiresAt] of this.#expiries) if (expiresAt <= now()) this.#expiries.delete(hash);
-    const id = toBase64url(this.#options.randomBytes(idBytes));
+    const id = toBase64url(randomBytes(idBytes));
     this.#expiries.set(sha256(id), now() + sessionSeconds * 1_000);
     return this.#cookie(id, sessionSeconds, isSecure);
   }

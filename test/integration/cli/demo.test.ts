@@ -80,7 +80,8 @@ test("where no temporary folder can be created, a demonstration says so in one l
 testIfInstalled("openssl", "a demonstration has plants of two clients to show, also over TLS", async () => {
   using folder = new TemporaryFolder();
   // No client of this machine trusts it.
-  const certificate = await readCertificate(makeCertificate(folder, "site", "/CN=plants.example"));
+  const { certificate: file, key } = makeCertificate(folder, "site", "/CN=plants.example");
+  const certificate = await readCertificate(file, key);
   await using server = await startInProcess({ listener: { host: "127.0.0.1", port: 0, certificate } });
   await using _ = startDemoTraffic(server.url, server.store, 20);
   const created = () =>

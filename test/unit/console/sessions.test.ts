@@ -2,7 +2,6 @@
 
 import { expect, test } from "bun:test";
 import { Sessions } from "../../../src/console/session/sessions.ts";
-import { randomBytes } from "../../../src/core/auth/token.ts";
 
 const password = "four random words it is";
 const passwordHash = await Bun.password.hash(password, {
@@ -12,7 +11,7 @@ const passwordHash = await Bun.password.hash(password, {
 });
 
 test("two servers on one host, which share a browser's cookies, have separate sessions", async () => {
-  const servers = [1, 2].map(() => new Sessions({ passwordHash, now: () => 0, randomBytes }));
+  const servers = [1, 2].map(() => new Sessions({ passwordHash, now: () => 0 }));
   const cookies = new Map<string, string>();
   for (const server of servers) {
     const cookie = await server.logIn(password, "127.0.0.1", false);

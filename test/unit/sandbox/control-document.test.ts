@@ -20,11 +20,7 @@ test("the document describes every route, and nothing else", async () => {
   };
   const sandbox = await Sandbox.open(options, () => undefined);
   const control = sandbox.control({
-    sessions: new Sessions({
-      passwordHash: undefined,
-      now: () => 0,
-      randomBytes: (count) => new Uint8Array(count),
-    }),
+    sessions: new Sessions({ passwordHash: undefined, now: () => 0 }),
     reloadTokens: async () => undefined,
     resetRates: () => undefined,
     stopImport: async () => undefined,
