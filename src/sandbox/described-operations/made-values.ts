@@ -7,9 +7,14 @@ import { isReference, Place } from "../../core/contract/description/place.ts";
 import { referencedMembers } from "../../core/contract/json/json-pointer.ts";
 import { isObject, type Json, numberText } from "../../core/contract/json/json-values.ts";
 import { numberFormat, textFormat, textFormatNames } from "../../core/contract/schema/formats.ts";
-import { isAnnotation, mapSubschemas, requiredOf } from "../../core/contract/schema/restrictions.ts";
+import {
+  fromVersion30,
+  isAnnotation,
+  mapSubschemas,
+  requiredOf,
+} from "../../core/contract/schema/restrictions.ts";
 import { describeFault, type SchemaCheck } from "../../core/contract/schema/schema-check.ts";
-import { Work, WorkExceeded } from "../../core/contract/schema/work.ts";
+import { excessOf, Work } from "../../core/contract/schema/work.ts";
 
 /** Which values of a description an attempt takes over: all, those that are no objects, or none. */
 type Examples = "all" | "scalars" | "none";
@@ -192,8 +197,9 @@ export function faultIn(check: SchemaCheck, value: unknown): string | undefined 
     const fault = check.fault(value, new Work());
     return fault && describeFault(fault);
   } catch (error) {
-    if (error instanceof WorkExceeded) return error.message;
-    throw error;
+    const excess = excessOf(error);
+    if (excess === undefined) throw error;
+    return excess;
   }
 }
 
@@ -213,17 +219,9 @@ function hasParts(value: unknown): boolean {
   return Array.isArray(value) || isObject(value);
 }
 
-/** Limits as numbers, with the booleans of OpenAPI 3.0; and types without null, where there are others. */
+/** Limits as numbers in the dialect of OpenAPI 3.1, and types without null, where there are others. */
 function withLimits(schema: Json): Json {
-  const changed: Record<string, unknown> = { ...schema };
-  for (const [exclusive, limit] of [
-    ["exclusiveMinimum", "minimum"],
-    ["exclusiveMaximum", "maximum"],
-  ] as const) {
-    if (typeof changed[exclusive] !== "boolean") continue;
-    if (changed[exclusive]) changed[exclusive] = changed[limit];
-    else delete changed[exclusive];
-  }
+  const changed: Record<string, unknown> = { ...fromVersion30(schema) };
   for (const [name, value] of Object.entries(changed)) {
     if (typeof value === "object" && numberText(value) !== undefined)
       changed[name] = Number(numberText(value));
