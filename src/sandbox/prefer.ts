@@ -6,8 +6,8 @@ import { type ErrorShape, errorMembers } from "../core/contract/error-format.ts"
 import { errorRegistry } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import type { Json } from "../core/contract/json/json-values.ts";
-import type { ForcedOutcome } from "./outcome.ts";
 import type { Example, Examples } from "./response-examples.ts";
+import type { ForcedOutcome } from "./rules.ts";
 
 const delaySecondsMax = 3_600;
 

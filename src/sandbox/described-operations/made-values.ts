@@ -59,9 +59,6 @@ const charactersMax = 100_000;
 
 /** Makes values for the schemas of one description. */
 export class ValueMaker {
-  /** The names that discriminators have for schemas, by the pointers of both. */
-  readonly #names = new Map<string, ReadonlyMap<string, string>>();
-
   /** Values with a seed, by the pointers of their schemas: one may take 0.3 seconds. */
   readonly #made = new Map<string, unknown>();
 
@@ -166,7 +163,7 @@ export class ValueMaker {
     parts.push(...chosen);
     const property = place.own("discriminator", "propertyName").value;
     if (typeof property !== "string") return parts;
-    const names = this.#namesIn(place);
+    const names = new Map([...mappedSchemas(place)].map(([name, { pointer }]) => [pointer, name] as const));
     const isNamed = (pointer: string) => names.has(pointer);
     const pointer =
       chosen.map((each) => (isReference(each.value) ? each.target.pointer : "")).find(isNamed) ??
@@ -176,14 +173,6 @@ export class ValueMaker {
     if (chosen.length === 0) parts.push(place.document.own(...referencedMembers(`#${pointer}`)));
     parts.push({ type: "object", properties: { [property]: { const: name } }, required: [property] });
     return parts;
-  }
-
-  #namesIn(place: Place): ReadonlyMap<string, string> {
-    const known = this.#names.get(place.pointer);
-    if (known !== undefined) return known;
-    const names = new Map([...mappedSchemas(place)].map(([name, { pointer }]) => [pointer, name] as const));
-    this.#names.set(place.pointer, names);
-    return names;
   }
 }
 
