@@ -29,11 +29,6 @@ interface Attempt {
   readonly choice: number;
 }
 
-interface RunningAttempt extends Attempt {
-  /** Schemas that apply to the value of others, by the references that stand for them. */
-  readonly parts: Map<string, { readonly place: Place; readonly enclosing: readonly string[] }>;
-}
-
 /** The most telling value comes first; a smaller one fits more often. */
 const attempts: readonly Attempt[] = [
   { examples: "all", isFull: true, hasOurFormats: true, choice: 0 },
@@ -82,14 +77,14 @@ export class ValueMaker {
     for (const [index, attempt] of attempts.entries()) {
       if ((seed === undefined && attempt.examples !== "none") || (isTooLarge && attempt.isFull)) continue;
       const choice = attempt.choice + (seed === undefined ? start : 0);
-      const value = this.#attempt(place, { ...attempt, choice, parts: new Map() }, start + index);
+      const value = this.#attempt(place, { ...attempt, choice }, start + index);
       isTooLarge ||= value === tooLarge;
       if (value !== undefined && value !== tooLarge && fits(check, value)) return value;
     }
     return undefined;
   }
 
-  #attempt(place: Place, attempt: RunningAttempt, seed: number): unknown {
+  #attempt(place: Place, attempt: Attempt, seed: number): unknown {
     let parts = 0;
     try {
       return generateSync(this.#prepared(place, attempt) as Json, {
@@ -99,11 +94,8 @@ export class ValueMaker {
         maxDepth: attempt.isFull ? depthMax.full : depthMax.small,
         maxDefaultItems: 1,
         formats: attempt.hasOurFormats ? ourFormats : {},
-        refResolver: (reference) => {
-          const part = attempt.parts.get(reference);
-          const found = part?.place ?? place.document.own(...referencedMembers(reference));
-          return this.#prepared(found, attempt, part?.enclosing) as Json;
-        },
+        refResolver: (reference) =>
+          this.#prepared(place.document.own(...referencedMembers(reference)), attempt) as Json,
         outputTransform(value) {
           if (++parts > partsMax) throw new Error("The value has too many parts");
           return value;
@@ -121,7 +113,7 @@ export class ValueMaker {
    *
    * @param enclosing the pointers of the schemas for the same value that lead here.
    */
-  #prepared(place: Place, attempt: RunningAttempt, enclosing: readonly string[] = []): unknown {
+  #prepared(place: Place, attempt: Attempt, enclosing: readonly string[] = []): unknown {
     const { value } = place;
     if (Array.isArray(value)) return place.items.map((each) => this.#prepared(each, attempt));
     if (!isObject(value)) return typeof value === "bigint" ? Number(value) : value;
@@ -143,10 +135,7 @@ export class ValueMaker {
     const within = [...enclosing, place.pointer];
     const parts = this.#partsOf(place, attempt, within).map((part) => {
       if (!(part instanceof Place)) return part;
-      if (within.includes(part.pointer)) return {};
-      const $ref = `part:${JSON.stringify([...within, part.pointer]).replaceAll("#", "%23")}`;
-      attempt.parts.set($ref, { place: part, enclosing: within });
-      return { $ref };
+      return within.includes(part.pointer) ? {} : this.#prepared(part, attempt, within);
     });
     return parts.length === 0 ? schema : { allOf: [schema, ...parts] };
   }
