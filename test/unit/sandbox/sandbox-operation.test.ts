@@ -148,6 +148,7 @@ test.each<[string, object, Sent, Sent]>([
     { query: "id=1%7C2" },
     { query: "id=1,2" },
   ],
+  ["exploded object", { schema: point }, { query: "x=1&y=2" }, { query: "x=1&y=b" }],
   ["exploded form", { schema: numbers }, { query: "id=1&id=2" }, { query: "id=1" }],
   [
     "deep object",
