@@ -1,5 +1,5 @@
-// The HTML of the documentation page, made from the description of the interface: for each
-// operation a form that sends it, samples, and the reference.
+// Renders the documentation page from the description of the interface: for each operation a form
+// that sends it, samples, and the reference.
 
 import packageJson from "../../package.json";
 import type { Contract } from "../core/contract/contract.ts";

@@ -1,4 +1,4 @@
-// A copy of the author's description, to which the parts of the server are added.
+// Copies the author's description, so that the parts of the server can be added.
 
 import type { Collection, Contract } from "../core/contract/contract.ts";
 import { parseExactJson, toExactJson } from "../core/contract/json/exact-json.ts";

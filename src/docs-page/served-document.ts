@@ -1,5 +1,5 @@
-// The contract as it is served: the author's description, which is kept, with the parts that the
-// server adds to every description.
+// Makes the contract as it is served: the author's description, which is kept, with the parts that
+// the server adds to every description.
 
 import type { Contract } from "../core/contract/contract.ts";
 import { type methods, operationAt } from "../core/contract/description/described-operation.ts";

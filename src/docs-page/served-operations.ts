@@ -1,5 +1,5 @@
-// The operations of the served document: the author's, with samples, examples, parameters and
-// responses of the server.
+// Describes the operations of the served document: the author's, with samples, examples, parameters
+// and responses of the server.
 
 import { tokenField } from "../core/contract/access.ts";
 import type { Collection, Plant } from "../core/contract/contract.ts";

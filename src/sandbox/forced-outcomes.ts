@@ -1,5 +1,5 @@
-// Forced outcomes: a handler before the server's that gives a request the outcome that its Prefer
-// field or a rule asks for, instead of the server's or after it.
+// Gives a request the outcome that its Prefer field or a rule asks for, instead of the server's or
+// after it: a handler before the server's.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";

@@ -1,5 +1,5 @@
-// The request header Prefer (RFC 7240), by which a client asks for an outcome, with the names of
-// Prism: code and example; and delay, in seconds.
+// Reads the request header Prefer (RFC 7240), by which a client asks for an outcome, with the names
+// of Prism: code and example; and delay, in seconds.
 
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { type ErrorShape, errorMembers } from "../core/contract/error-format.ts";

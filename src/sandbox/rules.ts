@@ -1,4 +1,4 @@
-// Rules: which requests get which outcome.
+// Decides which requests get which outcome, by the rules that a test has set.
 
 import type {
   Match,

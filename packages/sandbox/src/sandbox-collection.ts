@@ -1,4 +1,4 @@
-// A collection of a running sandbox: its resources, and the rules for its requests.
+// Reads and adds the resources of one collection of a running sandbox, and forces its outcomes.
 
 import type { Control } from "./control-client.ts";
 import type { AnyId, Rule, Sent, StoredRule } from "./control-types.ts";

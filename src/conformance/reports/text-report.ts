@@ -1,4 +1,5 @@
-// The report for people: a block for each rule that does not hold, then the other rules, then sums.
+// Formats the report for people: a block for each rule that does not hold, the other rules, then
+// sums.
 
 import { numberedId } from "../../core/contract/plant-id.ts";
 import { type Basis, bases, describeRequirement } from "../rules/rule.ts";

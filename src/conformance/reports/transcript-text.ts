@@ -1,4 +1,4 @@
-// Requests and responses as text for reports: on lines, without the token, and not too long.
+// Shows requests and responses as text in reports: on lines, without the token, and not too long.
 
 import { decodeUtf8 } from "../../core/contract/json/utf8.ts";
 import { headerOf, parseResponse } from "../run/response-parser.ts";

@@ -1,5 +1,5 @@
-// The responses that a contract describes, as one rule holds every response of a run against them:
-// the status, the media type and the schema.
+// Holds every response of a run against what the contract describes: the status, the media type and
+// the schema.
 
 import type { OpenApiDocument } from "../../core/contract/contract.ts";
 import { matchesMedia, methods, responseAt } from "../../core/contract/description/described-operation.ts";

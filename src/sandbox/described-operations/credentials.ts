@@ -1,5 +1,5 @@
-// Whether a request has the credentials that an operation requires. A sandbox does not check them: those
-// that a described login responds with are made up.
+// Finds out whether a request has the credentials that an operation requires. A sandbox does not
+// check them: those that a described login responds with are made up.
 
 import type { Place } from "../../core/contract/description/place.ts";
 import { isHeaderName } from "../../core/contract/description/security.ts";

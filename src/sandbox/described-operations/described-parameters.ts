@@ -1,5 +1,5 @@
-// The parameters of a described operation: how each is written in a request (OpenAPI 3.1, section
-// 4.8.12), and what its schema accepts.
+// Checks the parameters of a described operation: reads each as the request has it (OpenAPI 3.1,
+// section 4.8.12), and holds it against its schema.
 
 import type { Checks } from "../../core/contract/description/checks.ts";
 import type { DescribedOperation } from "../../core/contract/description/described-operation.ts";

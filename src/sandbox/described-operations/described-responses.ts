@@ -1,5 +1,5 @@
-// The responses of a described operation: which one a request gets, and its body and header fields,
-// which are examples of the description, or made from its schemas.
+// Chooses the response of a described operation, and writes its body and header fields, which are
+// examples of the description, or made from its schemas.
 
 import { parseAccept } from "hono/utils/accept";
 import type { Checks } from "../../core/contract/description/checks.ts";

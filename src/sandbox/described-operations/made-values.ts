@@ -1,5 +1,5 @@
-// Values that are made from schemas, where a description has no example that fits. json-schema-faker
-// makes them; the validator of the contract decides whether one fits.
+// Makes values from schemas, where a description has no example that fits. json-schema-faker makes
+// them; the validator of the contract decides whether one fits.
 
 import { generateSync } from "json-schema-faker";
 import { mappedSchemas } from "../../core/contract/description/discriminator.ts";

@@ -1,4 +1,5 @@
-// An operation that no collection serves: in a sandbox it responds as it is described. Nothing is kept.
+// Responds to an operation that no collection serves as it is described, in a sandbox. Nothing is
+// kept.
 
 import type { Caller } from "../../core/auth/caller.ts";
 import type { Contract, OpenApiDocument } from "../../core/contract/contract.ts";

@@ -1,4 +1,5 @@
-// Texts of a request as the values that a schema is for: parameters, and the members of forms.
+// Reads texts of a request as the values that a schema is for: parameters, and the members of
+// forms.
 
 import { valueTypes } from "../../core/contract/description/field-type.ts";
 import { parseExactJson } from "../../core/contract/json/exact-json.ts";
