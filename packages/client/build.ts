@@ -1,5 +1,6 @@
 // Builds dist/: npm run build:client. `npm pack` and `npm publish` run it first.
 
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildLibrary } from "../build-library.ts";
 
@@ -10,3 +11,4 @@ await buildLibrary({
   target: "browser",
   packages: "external",
 });
+copyFileSync(join(import.meta.dir, "../../LICENSE"), join(import.meta.dir, "LICENSE"));

@@ -1,7 +1,7 @@
 // Builds dist/, the program that checks a server: npm run build:conformance. `npm pack` and `npm
 // publish` run it first.
 
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 const dist = join(import.meta.dir, "dist");
@@ -14,3 +14,4 @@ const { outputs } = await Bun.build({
 });
 await Bun.write(program, `#!/usr/bin/env node\n${await outputs[0]?.text()}`);
 chmodSync(program, 0o755);
+copyFileSync(join(import.meta.dir, "../../LICENSE"), join(import.meta.dir, "LICENSE"));

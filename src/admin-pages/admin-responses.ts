@@ -1,4 +1,5 @@
-// Responses of the console and of the sandbox's control, with headers that protect their pages.
+// Makes the responses of the console and of the sandbox's control, with headers that protect their
+// pages.
 
 import { OperatorError } from "../core/operator-error.ts";
 

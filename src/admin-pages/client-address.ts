@@ -1,5 +1,5 @@
-// The address of a client: the peer of its connection or, if that is a trusted proxy, the address
-// in the proxy's Forwarded (RFC 7239) or X-Forwarded-For field.
+// Finds the address of a client: the peer of its connection or, if that is a trusted proxy, the
+// address in the proxy's Forwarded (RFC 7239) or X-Forwarded-For field.
 
 import type { IPv4, IPv6 } from "ipaddr.js";
 

@@ -1,4 +1,4 @@
-// Bodies of requests to the console and to the sandbox's control.
+// Reads the bodies of requests to the console and to the sandbox's control.
 
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { parseExactJson } from "../core/contract/json/exact-json.ts";

@@ -2,7 +2,6 @@
 // Each has at most some ten KB and fits into a connection's send buffer, so a client that does not
 // read holds no memory of this process.
 
-import { promisify } from "node:util";
 import { accepts } from "hono/accepts";
 import { etag } from "hono/etag";
 import { Hono } from "hono/tiny";
@@ -25,7 +24,7 @@ export function staticFiles(
   const app = new Hono().use(etag({ retainedHeaders }));
   for (const [path, read] of files) {
     const plain = once(async () => toRepresentation(new TextEncoder().encode(await read())));
-    const compressed = once(async () => toRepresentation(await gzip(await read())));
+    const compressed = once(async () => toRepresentation(Bun.gzipSync(await read())));
     app.get(path, async (c) => {
       const isGzip =
         accepts(c, { header: "Accept-Encoding", supports: ["gzip"], default: "identity" }) === "gzip";
@@ -63,10 +62,4 @@ function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
     });
     return result;
   };
-}
-
-/** Compresses in another thread. Loading zlib takes 4 ms of processor time. */
-async function gzip(text: string): Promise<Bytes> {
-  const zlib = await import("node:zlib");
-  return new Uint8Array(await promisify<string, Buffer>(zlib.gzip)(text));
 }

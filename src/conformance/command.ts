@@ -1,4 +1,4 @@
-// The command that checks a server: its options, its files and its exit codes.
+// Runs the command that checks a server: reads its options and files, and chooses its exit code.
 
 import { randomInt } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

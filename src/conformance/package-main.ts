@@ -1,4 +1,4 @@
-// The program of the package plantstore-conformance, for Node.
+// Runs the command on Node, as the program of the package @plantstore/conformance.
 
 import { parseArgs } from "node:util";
 import { version } from "../../package.json";

@@ -1,4 +1,4 @@
-// Code samples of an operation: complete programs that read the token from the environment.
+// Writes code samples of an operation: complete programs that read the token from the environment.
 
 import type { tokenField } from "../core/contract/access.ts";
 

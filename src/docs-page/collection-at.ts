@@ -1,4 +1,4 @@
-// The collection of an operation: the one whose path it is at or below.
+// Finds the collection of an operation: the one whose path it is at or below.
 
 import type { Collection, Contract } from "../core/contract/contract.ts";
 import { encodePath } from "../core/contract/json/percent-encoding.ts";

@@ -1,4 +1,4 @@
-// The parts of an OpenAPI description that are read and written here.
+// Declares the parts of an OpenAPI description that the documentation reads and writes.
 
 /** A part of the description. */
 interface Described {

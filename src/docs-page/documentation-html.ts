@@ -1,8 +1,7 @@
-// The HTML of the documentation page, made from the description of the interface: for each
-// operation a form that sends it, samples, and the reference.
+// Renders the documentation page from the description of the interface: for each operation a form
+// that sends it, samples, and the reference.
 
 import packageJson from "../../package.json";
-import { iconPath } from "../admin-pages/icon.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { capitalized } from "../core/contract/words.ts";
 import { type Description, firstLineOf } from "./description.ts";
@@ -30,6 +29,9 @@ interface Place {
 }
 
 const { escapeHTML } = Bun;
+
+/** The icon of the product in a square of 16 units. The console's is src/console/page/icon.svg. */
+const iconPath = "M7 15V9C2 9 1 6 1 2c5 0 7 2 7 5 0-2 2-4 7-4 0 4-2 7-6 7v5z";
 
 const icon = `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%232e7d32' d='${iconPath}'/%3E%3C/svg%3E`;
 

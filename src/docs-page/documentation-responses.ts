@@ -1,4 +1,4 @@
-// The responses of the interface description and its page.
+// Responds with the description of the interface, and with its page.
 
 import { staticFiles } from "../admin-pages/static-files.ts";
 import type { Contract } from "../core/contract/contract.ts";

@@ -1,4 +1,4 @@
-// A copy of the author's description, to which the parts of the server are added.
+// Copies the author's description, so that the parts of the server can be added.
 
 import type { Collection, Contract } from "../core/contract/contract.ts";
 import { parseExactJson, toExactJson } from "../core/contract/json/exact-json.ts";
@@ -23,11 +23,20 @@ export class Draft {
   /** A copy that shares no parts within itself; aliases of YAML share them in the original. */
   readonly document: Mutable<Description>;
 
+  /** The author's paths by their shapes. */
+  readonly #paths: ReadonlyMap<string, string>;
+
   constructor(contract: Contract, operations: readonly Operation[]) {
     this.contract = contract;
     this.operations = operations;
     this.document = parseExactJson(toExactJson(contract.document)) as Description;
-    const { components } = this.document;
+    const { components, paths } = this.document;
+    // The first one of a shape counts.
+    this.#paths = new Map(
+      Object.keys(paths)
+        .toReversed()
+        .map((path) => [shapeOf(path), path]),
+    );
     this.document.components = { ...components, schemas: { ...components?.schemas } };
   }
 
@@ -59,8 +68,10 @@ export class Draft {
 
   /** The path of an operation as the author has it, whatever the name of its parameter. */
   pathOf(path: string): string {
-    const shape = (text: string) => decodePercent(text).replaceAll(/\{[^{}]*\}/g, "{}");
-    const own = Object.keys(this.document.paths).find((each) => shape(each) === shape(path));
-    return own ?? decodePercent(path);
+    return this.#paths.get(shapeOf(path)) ?? decodePercent(path);
   }
+}
+
+function shapeOf(path: string): string {
+  return decodePercent(path).replaceAll(/\{[^{}]*\}/g, "{}");
 }

@@ -1,4 +1,4 @@
-// Examples of errors, with the messages that a server sends: the server's functions make them.
+// Makes examples of errors with the messages that a server sends, by the server's functions.
 
 import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
 import { unknownToken } from "../core/auth/token-cache.ts";

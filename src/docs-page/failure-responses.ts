@@ -1,4 +1,4 @@
-// The failures of operations as the description has them: codes, header fields, and examples.
+// Describes the failures of operations: codes, header fields, and examples.
 
 import { tokenField } from "../core/contract/access.ts";
 import { type Contract, requiresMatch } from "../core/contract/contract.ts";

@@ -1,4 +1,4 @@
-// The forms of the page, which send requests.
+// Renders the forms of the page, which send requests.
 
 import { capitalized } from "../core/contract/words.ts";
 import { examplesOf, isIdempotencyKey, jsonMedia } from "./description.ts";

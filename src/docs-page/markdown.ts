@@ -1,4 +1,4 @@
-// The Markdown of a description as HTML, without the author's markup.
+// Renders the Markdown of a description, without the author's HTML.
 
 export function markdown(text: string): string {
   return Bun.markdown.html(text, { noHtmlBlocks: true, noHtmlSpans: true });

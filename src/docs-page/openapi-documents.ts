@@ -1,4 +1,4 @@
-// The interface description as it is served, in JSON and in YAML.
+// Writes the description of the interface in JSON and in YAML.
 
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import { ExactNumber, numberText } from "../core/contract/json/json-values.ts";

@@ -1,4 +1,4 @@
-// The operations as the page shows them, with what its forms need.
+// Groups the operations as the page shows them, with what its forms need.
 
 import { tokenField } from "../core/contract/access.ts";
 import type { Collection, Contract } from "../core/contract/contract.ts";

@@ -1,4 +1,4 @@
-// The responses of an operation on the page.
+// Renders the responses of an operation on the page.
 
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import {

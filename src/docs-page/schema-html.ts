@@ -1,4 +1,4 @@
-// The tables of the page: parameters, and the fields of schemas.
+// Renders the tables of the page: parameters, and the fields of schemas.
 
 import type { Collection } from "../core/contract/contract.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";

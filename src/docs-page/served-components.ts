@@ -1,6 +1,6 @@
-// The components of the served document: header fields, the schema of errors, security schemes, and
-// the texts of the resource. All of it is valid in OpenAPI 3.0 as well, where schemas have no
-// `examples`: a description is served in the version that it was written in.
+// Adds the components of the served document: header fields, the schema of errors, security
+// schemes, and the texts of the resource. All of it is valid in OpenAPI 3.0 as well, where schemas
+// have no `examples`: a description is served in the version that it was written in.
 
 import type { Collection } from "../core/contract/contract.ts";
 import { requiredOf } from "../core/contract/schema/restrictions.ts";

@@ -1,7 +1,11 @@
-// The contract as it is served: the author's description, which is kept, with the parts that the
-// server adds to every description.
+// Makes the contract as it is served: the author's description, which is kept, with the parts that
+// the server adds to every description.
 
 import type { Contract } from "../core/contract/contract.ts";
+import { type methods, operationAt } from "../core/contract/description/described-operation.ts";
+import { errorFormatOf } from "../core/contract/description/error-shapes.ts";
+import { Place } from "../core/contract/description/place.ts";
+import type { ErrorFormat } from "../core/contract/error-format.ts";
 import type { Operation } from "../core/http/operation.ts";
 import { collectionAt } from "./collection-at.ts";
 import { type Description, type PathItem, parametersOf } from "./description.ts";
@@ -44,7 +48,8 @@ export function servedDocument(
         describeOperation(draft, responses, { ...operation, described }, collection, own),
       );
     // A sandbox responds as the author describes, and has errors of its own.
-    else if (draft.document.paths[draft.pathOf(path)] !== undefined)
+    else if (draft.document.paths[draft.pathOf(path)] !== undefined) {
+      const errors = errorsAt(contract, draft.pathOf(path), method);
       setOperation(draft, method, draft.pathOf(path), (own) => ({
         ...own,
         // The page shows them.
@@ -55,6 +60,7 @@ export function servedDocument(
           own.responses,
         ),
       }));
+    }
   }
   for (const { method, path } of contract.otherOperations) {
     if (operations.some((each) => each.method === method && draft.pathOf(each.path) === path)) continue;
@@ -66,6 +72,13 @@ export function servedDocument(
   }
   if (document.security !== undefined) document.security = acceptedSecurity(draft, document.security);
   return document;
+}
+
+/** How the errors of an operation of no collection are written. */
+function errorsAt({ document, errors }: Contract, path: string, method: string): ErrorFormat {
+  const item = Place.root(document).at("paths", path);
+  const described = operationAt(item, path, method.toLowerCase() as (typeof methods)[number]);
+  return errorFormatOf(described, errors.shape);
 }
 
 /** Replaces the author's operation by the one that is served, or adds it. */

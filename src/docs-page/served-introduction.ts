@@ -1,4 +1,4 @@
-// The description of the served document as a whole: the author's text, with paragraphs and chapters
+// Writes the introduction of the served document: the author's text, with paragraphs and chapters
 // of the server.
 
 import { type Access, tokenField } from "../core/contract/access.ts";

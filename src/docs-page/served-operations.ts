@@ -1,5 +1,5 @@
-// The operations of the served document: the author's, with samples, examples, parameters and
-// responses of the server.
+// Describes the operations of the served document: the author's, with samples, examples, parameters
+// and responses of the server.
 
 import { tokenField } from "../core/contract/access.ts";
 import type { Collection, Plant } from "../core/contract/contract.ts";
@@ -18,9 +18,9 @@ import {
   type MediaType,
   parametersOf,
   type RequestBody,
+  type Schema,
 } from "./description.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
-import { exampleOf } from "./schema-example.ts";
 import type { ServedResponses } from "./served-responses.ts";
 import { placeholder } from "./server-address.ts";
 
@@ -180,4 +180,25 @@ function sampleTarget(draft: Draft, path: string, parameters: DescribedParameter
     else if (whenAbsent === undefined) query.set(name, value);
   }
   return query.size === 0 ? target : `${target}?${query}`;
+}
+
+/** Returns a value of a schema: the author's example where there is one. */
+function exampleOf(draft: Draft, schema: Schema): unknown {
+  if (schema.$ref !== undefined) return exampleOf(draft, draft.resolve(schema) ?? {});
+  const { example, examples, default: ownDefault, const: constant, enum: values } = schema;
+  // Another value than an array is an author's mistake.
+  const listed = (all: unknown): readonly unknown[] => (Array.isArray(all) ? all : []);
+  const all = [example, ...listed(examples), ownDefault, constant, ...listed(values)];
+  const given = all.find((each) => each !== undefined);
+  if (given !== undefined) return given;
+  if (schema.properties !== undefined || schema.allOf !== undefined) {
+    const properties = Object.entries(schema.properties ?? {});
+    const own = properties.map(([name, each]) => [name, exampleOf(draft, each)]);
+    // The properties that a schema adds to another one come first, such as the id of a NewPlant.
+    const parts = (schema.allOf ?? []).toReversed().map((each) => exampleOf(draft, each) as object);
+    return Object.assign(Object.fromEntries(own), ...parts);
+  }
+  if (schema.type === "array") return schema.items === undefined ? [] : [exampleOf(draft, schema.items)];
+  if (schema.type === "boolean") return true;
+  return schema.type === "string" ? "text" : Math.max(1, schema.minimum ?? 1);
 }

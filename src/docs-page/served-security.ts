@@ -1,4 +1,4 @@
-// The security requirements of the served document: those that the server can check.
+// Writes the security requirements of the served document: those that the server can check.
 
 import { readRequirements } from "../core/contract/description/security.ts";
 import type { Json } from "../core/contract/json/json-values.ts";

@@ -1,5 +1,5 @@
-// The address of the server in the description and the page: a placeholder, which is replaced when
-// a client asks for them.
+// Stands in for the address of the server in the description and the page until a client asks for
+// them.
 
 /** Stands for the address of this server until the document is sent. */
 export const placeholder = "http://address-of-this-server.invalid";

@@ -1,4 +1,4 @@
-// The description of control, with the fields of a contract.
+// Describes control for a contract: openapi-control.yaml with the fields of its collections.
 
 import type { Collection, Contract, Field } from "../core/contract/contract.ts";
 import type { Json } from "../core/contract/json/json-values.ts";

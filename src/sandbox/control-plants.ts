@@ -1,4 +1,4 @@
-// Control of the plants: reading them back, and adding one.
+// Reads the plants of a sandbox back, and adds one, for control.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import { type Collection, countCodeUnits } from "../core/contract/contract.ts";

@@ -1,4 +1,4 @@
-// Control of the log of requests: a list with a cursor that waits for the next request.
+// Lists the log of requests for control: with a cursor, and a wait for the next request.
 
 import type { RecordedRequest } from "../../packages/sandbox/src/control-types.ts";
 import { decodeUtf8 } from "../core/contract/json/utf8.ts";

@@ -1,4 +1,4 @@
-// Control of the rules, and those of the start.
+// Reads and replaces the rules for control, and loads those of the start.
 
 import type { Rule, RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";

@@ -1,4 +1,4 @@
-// Control of the tokens, and of the clock by which they expire.
+// Issues and revokes tokens for control, and sets the clock by which they expire.
 
 import type { ClockChange, NewToken } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";

@@ -1,5 +1,5 @@
-// Control of a sandbox: the routes below /sandbox/ of the admin listener. Every request passes
-// these checks in this order: host, origin, password, route.
+// Serves control of a sandbox: the routes below /sandbox/ of the admin listener. Every request
+// passes these checks in this order: host, origin, password, route.
 
 import type { Context } from "hono";
 import { cors as allowOrigins } from "hono/cors";

@@ -1,5 +1,5 @@
-// The check of a JSON body against a schema of openapi-control.yaml, which is the one source of
-// what control accepts.
+// Checks a JSON body against a schema of openapi-control.yaml, which is the one source of what
+// control accepts.
 
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import { BadRequestError } from "../admin-pages/admin-responses.ts";

@@ -1,4 +1,4 @@
-// The query of a request, read by the parameters that openapi-control.yaml describes.
+// Reads the query of a request by the parameters that openapi-control.yaml describes.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import { int64Max, int64Min, parseInt64 } from "../core/contract/values/int64.ts";

@@ -1,4 +1,4 @@
-// The seeds that a contract has itself: the resources in the examples of its responses.
+// Finds the seeds that a contract has itself: the resources in the examples of its responses.
 
 import {
   type Collection,

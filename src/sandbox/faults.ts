@@ -1,4 +1,4 @@
-// Faults of a response: what a forced outcome changes in its bytes.
+// Changes the bytes of a response as a forced outcome asks for.
 
 import { STATUS_CODES } from "node:http";
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";

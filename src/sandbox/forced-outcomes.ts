@@ -1,5 +1,5 @@
-// Forced outcomes: a handler before the server's that gives a request the outcome that its Prefer
-// field or a rule asks for, instead of the server's or after it.
+// Gives a request the outcome that its Prefer field or a rule asks for, instead of the server's or
+// after it: a handler before the server's.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
@@ -10,11 +10,10 @@ import { type Handler, pathOf, type RequestContext } from "../core/http/handler.
 import type { Route } from "../core/http/router.ts";
 import { SandboxOperation } from "./described-operations/sandbox-operation.ts";
 import { ForcedResponses, type ForcedResponsesOptions, type RoutedContext } from "./forced-responses.ts";
-import { drawDelayMs, type ForcedOutcome } from "./outcome.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestGate } from "./request-gate.ts";
-import type { Rules } from "./rules.ts";
+import { drawDelayMs, type ForcedOutcome, type Rules } from "./rules.ts";
 
 export interface ForcedOutcomesOptions extends ForcedResponsesOptions {
   readonly next: Handler;

@@ -1,4 +1,5 @@
-// The responses that a sandbox sends instead of the server's: errors, examples, and any other.
+// Makes the responses that a sandbox sends instead of the server's: errors, examples, and any
+// other.
 
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";

@@ -1,4 +1,4 @@
-// The SQLite engine in memory: nothing is kept. Its state can be copied and replaced.
+// Runs the SQLite engine in memory, where nothing is kept. Its state can be copied and replaced.
 
 import type { Collection, Contract, Plant } from "../core/contract/contract.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";

@@ -1,5 +1,5 @@
-// The documentation page of a sandbox: that of the server, with the token filled in, and with a
-// section that says how the sandbox is told what to respond.
+// Changes the documentation page for a sandbox: fills the token in, and adds a section that says
+// how the sandbox is told what to respond.
 
 import type { tokenField } from "../core/contract/access.ts";
 import type { Handler } from "../core/http/handler.ts";

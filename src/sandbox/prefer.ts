@@ -1,13 +1,13 @@
-// The request header Prefer (RFC 7240), by which a client asks for an outcome, with the names of
-// Prism: code and example; and delay, in seconds.
+// Reads the request header Prefer (RFC 7240), by which a client asks for an outcome, with the names
+// of Prism: code and example; and delay, in seconds.
 
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { type ErrorShape, errorMembers } from "../core/contract/error-format.ts";
 import { errorRegistry } from "../core/contract/errors.ts";
 import { toExactJson } from "../core/contract/json/exact-json.ts";
 import type { Json } from "../core/contract/json/json-values.ts";
-import type { ForcedOutcome } from "./outcome.ts";
 import type { Example, Examples } from "./response-examples.ts";
+import type { ForcedOutcome } from "./rules.ts";
 
 const delaySecondsMax = 3_600;
 

@@ -1,4 +1,4 @@
-// A request that came over the network, and its response, until both are in the log.
+// Holds a request that came over the network, and its response, until both are in the log.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";

@@ -1,4 +1,4 @@
-// The log of requests and their responses.
+// Keeps the newest requests and their responses.
 
 import { EventEmitter, once } from "node:events";
 import type { RecordedRequest as DescribedRequest } from "../../packages/sandbox/src/control-types.ts";

@@ -1,4 +1,4 @@
-// The routes of requests in a sandbox, and the collections that they belong to.
+// Finds the routes of requests in a sandbox, and the collections that they belong to.
 
 import type { Collection, Contract } from "../core/contract/contract.ts";
 import { createOperation } from "../core/http/create-plant.ts";

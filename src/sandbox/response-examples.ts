@@ -1,4 +1,4 @@
-// The examples of responses that a sandbox sends, each with its error.
+// Finds the examples of responses that a sandbox sends, each with its error.
 
 import type { ErrorCode as ErrorNumber } from "../../packages/sandbox/src/control-types.ts";
 import type { Collection, Contract } from "../core/contract/contract.ts";

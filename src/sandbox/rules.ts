@@ -1,7 +1,8 @@
-// Rules: which requests get which outcome.
+// Decides which requests get which outcome, by the rules that a test has set.
 
 import type {
   Match,
+  Outcome,
   RuleList,
   Rule as RuleSource,
   StoredRule,
@@ -12,10 +13,19 @@ import type { Collection, Contract } from "../core/contract/contract.ts";
 import { isObject } from "../core/contract/json/json-values.ts";
 import type { PlantId } from "../core/contract/plant-id.ts";
 import { controlName, matchableFields } from "./control-document.ts";
-import type { ForcedOutcome } from "./outcome.ts";
+import type { ForcedBy } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 type Rule = RuleSource & { readonly id: string; applied: number; matched: number };
+
+/** The outcome that is forced on a request: what the request asks for, or what a rule has for it. */
+export interface ForcedOutcome {
+  readonly outcome: Outcome;
+  /** The rule or the preferences that force it. */
+  readonly by: ForcedBy;
+  /** The preferences that are met; undefined for a rule. */
+  readonly applied?: string;
+}
 
 interface RuleSubject {
   /** Undefined where the request is for no collection. */
@@ -137,4 +147,10 @@ function meets(value: unknown, wanted: unknown): boolean {
   const { absent, pattern = "" } = wanted as TextCondition;
   if (absent) return value === undefined;
   return typeof value === "string" && new RegExp(pattern, "u").test(value);
+}
+
+export function drawDelayMs({ seconds }: NonNullable<Outcome["delay"]>, random: SeededRandom): number {
+  if (typeof seconds === "number") return seconds * 1_000;
+  const [least, most] = seconds;
+  return (least + random.next() * (most - least)) * 1_000;
 }

@@ -1,5 +1,5 @@
-// The public listener of a sandbox. It is one of node:http, which gives the fields as they were
-// written and the socket, on which faults are done.
+// Opens the public listener of a sandbox. It is one of node:http, which gives the fields as they
+// were written and the socket, on which faults are done.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";

@@ -1,4 +1,5 @@
-// A sandbox: a server on a store in memory that can be reset, read back, and told how to respond.
+// Composes a sandbox: a server on a store in memory that can be reset, read back, and told how to
+// respond.
 
 import type { RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { TrustedProxies } from "../admin-pages/client-address.ts";

@@ -1,4 +1,4 @@
-// Random numbers that repeat: the same seed gives the same numbers on every machine.
+// Draws random numbers that repeat: the same seed gives the same numbers on every machine.
 
 /**
  * SplitMix32: a Weyl sequence with the golden ratio's increment, and the finalizer "lowbias32" of

@@ -1,5 +1,5 @@
-// The seeds of a sandbox: plants that it starts with and that a reset brings back, from files of CSV
-// or JSON, or from the examples of the contract.
+// Loads the seeds of a sandbox, the plants that it starts with and that a reset brings back, from
+// files of CSV or JSON, or from the examples of the contract.
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";

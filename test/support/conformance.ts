@@ -2,7 +2,7 @@
 
 import { randomInt } from "node:crypto";
 import { Contents } from "../../src/conformance/plants/contents.ts";
-import { formatTextReport } from "../../src/conformance/reports/text-report.ts";
+import { formatTextReports } from "../../src/conformance/reports/text-report.ts";
 import { rulesFor } from "../../src/conformance/rules/all-rules.ts";
 import type { Level, Rule } from "../../src/conformance/rules/rule.ts";
 import { type ConformanceReport, runConformance } from "../../src/conformance/run/run.ts";
@@ -51,7 +51,7 @@ export async function checkConformance(
 
 /** The report as text, for the message of a failed test. */
 export function reportText(report: ConformanceReport): string {
-  return formatTextReport(report).join("\n");
+  return formatTextReports([{ name: "", report }]).join("\n");
 }
 
 /** Rules by their ids. Throws for an id that no rule has. */

@@ -16,7 +16,7 @@ const bundledPackages = Object.entries(packageLock.packages).flatMap(([path, loc
 
 /** Packs the client, and returns the path of the tarball. */
 export function packClient(folder: TemporaryFolder): Promise<string> {
-  return packCopy(["packages/client", "packages/build-library.ts"], "packages/client", folder);
+  return packCopy(["packages/client", "packages/build-library.ts", "LICENSE"], "packages/client", folder);
 }
 
 /** Packs the conformance kit, and returns the path of the tarball. */
@@ -29,6 +29,7 @@ export function packConformance(folder: TemporaryFolder): Promise<string> {
       "src/core/operator-error.ts",
       "packages/conformance",
       "openapi.yaml",
+      "LICENSE",
     ],
     "packages/conformance",
     folder,

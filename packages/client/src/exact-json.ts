@@ -1,5 +1,5 @@
-// JSON in which integers keep all digits. Node 20's JSON.parse does not show its reviver the digits
-// of a number, and JSON.stringify throws for a bigint.
+// Parses and writes JSON in which integers keep all digits. Node 20's JSON.parse does not show its
+// reviver the digits of a number, and JSON.stringify throws for a bigint.
 
 import { parse, stringify } from "lossless-json";
 

@@ -1,4 +1,4 @@
-// fetch with retries, time limits, and exact integers in `response.json()`.
+// Makes a fetch with retries, time limits, and exact integers in `response.json()`.
 
 import { parseExact } from "./exact-json.ts";
 

@@ -1,4 +1,4 @@
-// Calls of the control interface.
+// Sends requests to the control interface of a sandbox.
 
 import { Buffer } from "node:buffer";
 // Not fetch: tests replace it, and Jest's jsdom does not have it.

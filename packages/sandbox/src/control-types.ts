@@ -1,4 +1,4 @@
-// The types of control, as src/sandbox/openapi-control.yaml describes it.
+// Declares the types of control, as src/sandbox/openapi-control.yaml describes it.
 
 /**
  * The id of a resource: a text, or an int64, of which a number must be a safe integer. Larger ids

@@ -1,4 +1,4 @@
-// The public interface of `plantstore/sandbox`.
+// Exports the public interface of `plantstore/sandbox`.
 
 // AsyncDisposable, for programs whose "lib" does not have it.
 /// <reference lib="esnext.disposable" preserve="true" />

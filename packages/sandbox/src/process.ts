@@ -1,4 +1,4 @@
-// The process of a sandbox: starts it, reads its output, and ends it.
+// Starts the process of a sandbox, reads its output, and ends it.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";

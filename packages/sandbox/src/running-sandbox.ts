@@ -1,4 +1,4 @@
-// A running sandbox: its addresses, and calls that control it.
+// Controls a running sandbox, and has its addresses.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { Control } from "./control-client.ts";

@@ -1,8 +1,7 @@
-// A collection of a running sandbox: its resources, and the rules for its requests.
+// Reads and adds the resources of one collection of a running sandbox, and forces its outcomes.
 
 import type { Control } from "./control-client.ts";
 import type { AnyId, Rule, Sent, StoredRule } from "./control-types.ts";
-import { exactId } from "./exact-id.ts";
 import { SandboxControlError } from "./sandbox-errors.ts";
 
 /** A rule that `force` added. */
@@ -94,7 +93,11 @@ async function removeRule(control: Control, id: string): Promise<void> {
  * @internal
  */
 export function withExactId<T extends object>(object: T): T {
-  return "id" in object && typeof object.id === "number" ? { ...object, id: exactId(object.id) } : object;
+  if (!("id" in object) || typeof object.id !== "number") return object;
+  if (Number.isSafeInteger(object.id)) return { ...object, id: BigInt(object.id) };
+  throw new TypeError(
+    `"id" must be a bigint or a safe integer, but is the number ${object.id}; use a bigint for large ids, such as 9007199254740993n`,
+  );
 }
 
 /**

@@ -1,4 +1,4 @@
-// The errors of a sandbox.
+// Declares the errors that calls of a sandbox throw.
 
 /** The base class of all of them. */
 export class SandboxError extends Error {

@@ -1,4 +1,4 @@
-// startSandbox: runs `plantstore sandbox`, and waits until it is ready.
+// Runs `plantstore sandbox`, and waits until it is ready: startSandbox.
 
 import { randomUUID } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";

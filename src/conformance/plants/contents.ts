@@ -1,5 +1,5 @@
-// The plants of a contract that the rules send, which choose a "name" and a "tag" as texts: the
-// fields of the contract that take such texts.
+// Makes the plants that the rules send to a server of any contract: a rule chooses a "name" and a
+// "tag", and the fields of the contract that take such texts get them.
 
 import { type Access, tokenField } from "../../core/contract/access.ts";
 import type { Collection, Contract, Field, Representation } from "../../core/contract/contract.ts";

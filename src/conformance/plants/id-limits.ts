@@ -1,4 +1,4 @@
-// The ids that a contract allows, from which a run chooses its own.
+// Finds the smallest and the largest id that a contract allows, from which a run chooses its own.
 
 import type { Collection } from "../../core/contract/contract.ts";
 import { int64Max, int64Min } from "../../core/contract/values/int64.ts";

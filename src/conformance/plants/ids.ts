@@ -1,5 +1,5 @@
-// The ids of a run: ranges that its seed chooses, so that the plants of earlier runs and of others
-// do not matter.
+// Chooses the ids of a run by its seed, so that the plants of earlier runs and of others do not
+// matter.
 
 import { createHash } from "node:crypto";
 import { type IdFormat, isTextFormat } from "../../core/contract/plant-id.ts";

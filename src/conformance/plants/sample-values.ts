@@ -1,4 +1,4 @@
-// Values of the fields that rules fill besides the texts of their choice.
+// Finds values of the fields that rules fill besides the texts of their choice.
 
 import type { Collection, Field } from "../../core/contract/contract.ts";
 import type { FieldValue } from "../../core/contract/values/stored-types.ts";

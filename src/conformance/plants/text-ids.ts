@@ -1,4 +1,4 @@
-// Ids that are texts: a run counts its ids, and writes their numbers as the contract has them.
+// Writes ids that are texts: a run counts its ids, and each number has one text.
 
 import { base32Digits, type IdFormat, numberedId } from "../../core/contract/plant-id.ts";
 

@@ -1,5 +1,5 @@
-// A failure of a rule as reports show it: in words, with commands that send its requests again, and
-// with the last response.
+// Describes a failure of a rule for reports: in words, with commands that send its requests again,
+// and with the last response.
 
 import { type Reproduction, reproduce } from "./reproduce.ts";
 import { reportText, type Transcript, transcriptLines } from "./transcript-text.ts";

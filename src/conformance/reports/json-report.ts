@@ -1,4 +1,4 @@
-// The report as JSON, for programs.
+// Formats the report of a run as JSON, for programs.
 
 import { numberedId } from "../../core/contract/plant-id.ts";
 import { bases } from "../rules/rule.ts";
@@ -13,49 +13,33 @@ import {
 /** Raised when a member changes its meaning or is removed. */
 const formatVersion = 5;
 
-/** The report of several collections as a JSON document, or that of the only one. */
+/** Formats the report of several collections as a JSON document, or that of the only one. */
 export function formatJsonReports(all: readonly CollectionReport[]): string {
   const reports = all.flatMap((each) => ("report" in each ? [each.report] : []));
   const [first] = reports;
   if (first === undefined) throw new Error("No collection was checked");
-  if (all.length === 1) return formatJsonReport(first);
   const { url, version, seed, startedAt, service } = first;
-  const document = {
-    formatVersion,
-    tool: { name: "plantstore", version },
-    url,
-    seed,
-    startedAt,
-    durationMs: reports.reduce((total, { durationMs }) => total + durationMs, 0),
-    service,
+  const several = {
     conforms: conformsInAll(all),
     summary: countOutcomes(reports.flatMap(({ results }) => results)),
     collections: all.map((each) =>
       "report" in each ? { name: each.name, ...resultsOf(each.report) } : each,
     ),
   };
-  return JSON.stringify(document, null, 2);
-}
-
-/** The report as a JSON document. */
-export function formatJsonReport(report: ConformanceReport): string {
-  const { version, url, seed, startedAt, durationMs, service } = report;
-  const { leftOut, ...results } = resultsOf(report);
   const document = {
     formatVersion,
     tool: { name: "plantstore", version },
     url,
     service,
-    leftOut,
     seed,
     startedAt,
-    durationMs,
-    ...results,
+    durationMs: reports.reduce((total, { durationMs }) => total + durationMs, 0),
+    ...(all.length === 1 ? resultsOf(first) : several),
   };
   return JSON.stringify(document, null, 2);
 }
 
-/** What differs between collections. Ids are strings: many readers of JSON lose the digits of a number. */
+/** Picks what differs between collections. Ids are strings: many readers of JSON lose digits of a number. */
 function resultsOf(report: ConformanceReport) {
   const { ids, results, leftOut } = report;
   return {

@@ -1,5 +1,5 @@
-// Commands that send the requests of a failure again: curl, which everybody has. The token is
-// $TOKEN, and ids are others than those of the run, which may be taken.
+// Writes commands that send the requests of a failure again: curl, which everybody has. The token
+// is $TOKEN, and ids are others than those of the run, which may be taken.
 
 import { type IdRange, withUnusedIds } from "../plants/ids.ts";
 import { placesOf, redact, type Transcript } from "./transcript-text.ts";

@@ -1,4 +1,5 @@
-// The report for people: a block for each rule that does not hold, then the other rules, then sums.
+// Formats the report for people: a block for each rule that does not hold, the other rules, then
+// sums.
 
 import { numberedId } from "../../core/contract/plant-id.ts";
 import { type Basis, bases, describeRequirement } from "../rules/rule.ts";
@@ -23,7 +24,8 @@ const casesMax = 6;
 export function formatTextReports(all: readonly CollectionReport[]): string[] {
   const reports = all.flatMap((each) => ("report" in each ? [each.report] : []));
   const [first] = reports;
-  if (all.length === 1 || first === undefined) return reports.flatMap(formatTextReport);
+  if (all.length === 1 || first === undefined)
+    return reports.flatMap((report) => [...titleLines(report), ...resultLines(report)]);
   return [
     ...titleLines(first),
     ...all.flatMap((each) => [
@@ -40,11 +42,6 @@ export function formatTextReports(all: readonly CollectionReport[]): string[] {
       reports.reduce((total, { durationMs }) => total + durationMs, 0),
     )}`,
   ];
-}
-
-/** The lines of a report. */
-export function formatTextReport(report: ConformanceReport): string[] {
-  return [...titleLines(report), ...resultLines(report)];
 }
 
 function titleLines({ url, version, service, startedAt, seed }: ConformanceReport): string[] {

@@ -1,6 +1,7 @@
-// Requests and responses as text for reports: on lines, without the token, and not too long.
+// Shows requests and responses as text in reports: on lines, without the token, and not too long.
 
 import { decodeUtf8 } from "../../core/contract/json/utf8.ts";
+import { headerOf, parseResponse } from "../run/response-parser.ts";
 
 /** The bytes that were sent on a connection, and those that came back. */
 export interface Transcript {
@@ -50,29 +51,17 @@ export function transcriptLines(bytes: Uint8Array, secrets: ReadonlySet<string>)
   return rest === 0 ? lines : [...lines, `… ${rest.toLocaleString("en")} more characters`];
 }
 
-/**
- * A message with its body instead of its chunks (RFC 9112, section 7.1); as it is if they are
- * malformed.
- */
+/** A response with its body instead of its chunks; as it is if it has none, or is malformed. */
 function withoutChunks(bytes: Uint8Array): Uint8Array {
-  const text = Buffer.from(bytes).toString("latin1");
-  const bodyStart = text.indexOf("\r\n\r\n") + 4;
-  const head = text.slice(0, bodyStart);
-  if (bodyStart < 4 || !/^transfer-encoding:[ \t]*chunked[ \t]*\r$/im.test(head)) return bytes;
-  let body = "";
-  for (let at = bodyStart; at < text.length; ) {
-    const lineEnd = text.indexOf("\r\n", at);
-    const [size = ""] = /^[\da-f]{1,8}(?=[; \t]|$)/i.exec(text.slice(at, lineEnd)) ?? [];
-    if (lineEnd === -1 || size === "") return bytes;
-    const length = Number.parseInt(size, 16);
-    body += text.slice(lineEnd + 2, lineEnd + 2 + length);
-    at = lineEnd + 2 + length + 2;
-    if (length > 0) continue;
-    // The rest is another response.
-    body += text.slice(at);
-    break;
-  }
-  return Buffer.from(head + body, "latin1");
+  const received = Buffer.from(bytes);
+  const field = received.toString("latin1").search(/^transfer-encoding:/im);
+  const expected = { method: "POST", isEnded: true, bodyBytesMax: received.length };
+  const parsed = field === -1 ? undefined : parseResponse(received, expected);
+  if (parsed === undefined || "problem" in parsed) return bytes;
+  if (headerOf(parsed.part, "transfer-encoding") === undefined) return bytes;
+  const bodyStart = received.indexOf("\r\n\r\n", field) + 4;
+  // The rest is another response.
+  return Buffer.concat([received.subarray(0, bodyStart), parsed.part.body, received.subarray(parsed.end)]);
 }
 
 /** A text on one line, without control characters and secrets. */

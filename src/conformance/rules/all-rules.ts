@@ -1,4 +1,4 @@
-// All rules of a contract, in the order in which they run, and the selection of some.
+// Lists all rules of a contract in the order in which they run, and selects some.
 
 import type { Contents } from "../plants/contents.ts";
 import { contractRules, robustnessRules } from "./contract-rules.ts";

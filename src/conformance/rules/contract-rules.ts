@@ -1,4 +1,4 @@
-// Rules of the operation: what is accepted, what is returned, and that a token is required.
+// Checks the create: what it accepts, what it returns, and that it requires a token.
 
 import { formOf } from "../../core/contract/error-format.ts";
 import { type Contents, objectJson } from "../plants/contents.ts";

@@ -1,5 +1,5 @@
-// Rules of PUT and PATCH: a plant that was replaced or changed is got as it is now, and a change
-// with a condition that does not hold is not made.
+// Checks PUT and PATCH: a plant that was replaced or changed is got as it is now, and a change with
+// a condition that does not hold is not made.
 
 import type { Contents } from "../plants/contents.ts";
 import type { HttpResponse } from "../run/response-parser.ts";

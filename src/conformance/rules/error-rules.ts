@@ -1,4 +1,4 @@
-// Rules of errors: for each cause its status, its code, and a body that says what was wrong.
+// Checks errors: each cause has its status, its code, and a body that says what was wrong.
 
 import { tokenField } from "../../core/contract/access.ts";
 import type { Field } from "../../core/contract/contract.ts";

@@ -1,4 +1,4 @@
-// Rules of every response of a run: requests that get responses of each kind, and what is checked.
+// Makes rules of every response of a run, and sends requests that get responses of each kind.
 
 import type { RequestParts } from "../run/request-parts.ts";
 import type { HttpResponse } from "../run/response-parser.ts";

@@ -1,4 +1,5 @@
-// The expectations of rules. Each throws a RuleViolation that says what was received.
+// Compares responses with what rules expect, and throws a RuleViolation that says what was
+// received.
 
 import { isDeepStrictEqual } from "node:util";
 import {

@@ -1,4 +1,4 @@
-// Rules of HTTP: framing of requests and responses, connections, and header fields.
+// Checks HTTP: framing of requests and responses, connections, and header fields.
 
 import type { Contents } from "../plants/contents.ts";
 import { chunked, chunkedHeaders } from "../run/request-parts.ts";

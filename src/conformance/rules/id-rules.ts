@@ -1,4 +1,4 @@
-// Rules of ids: every int64 is a distinct id, exact to the last digit, and nothing else is an id.
+// Checks ids: every int64 is a distinct id, exact to the last digit, and nothing else is an id.
 
 import type { Contents } from "../plants/contents.ts";
 import { hasNegative, isAllInt64, isWide } from "../plants/id-limits.ts";

@@ -1,4 +1,4 @@
-// Rules of repeated creates: the same plant again is 200, another one with its id is 40009, and the
+// Checks repeated creates: the same plant again is 200, another one with its id is 40009, and the
 // first one stays.
 
 import { type Contents, objectJson } from "../plants/contents.ts";

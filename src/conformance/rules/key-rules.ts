@@ -1,5 +1,5 @@
-// Rules of contracts whose ids the server chooses: each create is another plant, and a retry with
-// the same Idempotency-Key is the same one.
+// Checks contracts whose ids the server chooses: each create is another plant, and a retry with the
+// same Idempotency-Key is the same one.
 
 import type { Contents } from "../plants/contents.ts";
 import type { RuleContext } from "../run/rule-context.ts";

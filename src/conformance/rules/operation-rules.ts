@@ -1,4 +1,4 @@
-// Rules of the operations that a contract describes besides the create: a plant can be got, listed
+// Checks the operations that a contract describes besides the create: a plant can be got, listed
 // and deleted as it was created.
 
 import { type OperationName, plantsPath } from "../../core/contract/contract.ts";

@@ -1,5 +1,4 @@
-// A rule of a contract, as a value: what must hold, where that is written, and how it
-// is checked.
+// Declares a rule as a value: what must hold, where that is written, and how it is checked.
 
 import { pathOfPart } from "../../core/contract/error-format.ts";
 import type { Contents } from "../plants/contents.ts";

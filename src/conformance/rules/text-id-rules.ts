@@ -1,4 +1,4 @@
-// Rules of ids that are texts: each is what was sent, to the last byte.
+// Checks ids that are texts: each is what was sent, to the last byte.
 
 import type { Contents } from "../plants/contents.ts";
 import type { RuleContext } from "../run/rule-context.ts";

@@ -1,4 +1,5 @@
-// The collections of a contract that a run checks, each with its rules, and those that it skips.
+// Chooses the collections of a contract that a run checks, each with its rules, and those that it
+// skips.
 
 import type { Collection, Contract } from "../../core/contract/contract.ts";
 import { OperatorError } from "../../core/operator-error.ts";

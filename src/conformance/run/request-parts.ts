@@ -1,4 +1,5 @@
-// A request as a rule gives it: what differs from a create with a token and a body of JSON.
+// Declares a request as a rule gives it: what differs from a create with a token and a body of
+// JSON.
 
 export interface RequestParts {
   readonly method?: string;

@@ -1,4 +1,4 @@
-// The cases of a rule: checks them one after another, and collects what they have shown.
+// Checks the cases of a rule one after another, and collects what they have shown.
 
 import type { RuleFailure } from "../reports/failure.ts";
 import type { HttpResponse } from "./response-parser.ts";

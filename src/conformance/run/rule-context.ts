@@ -1,4 +1,4 @@
-// The context of a rule: makes ids and plants, sends creates, and checks their responses.
+// Gives a rule what it needs to run: ids and plants, creates, and checks of their responses.
 
 import type { ErrorCode } from "../../core/contract/errors.ts";
 import {

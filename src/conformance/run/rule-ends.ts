@@ -1,4 +1,4 @@
-// The ways in which a rule ends that does not hold, or that could not be checked.
+// Declares how a rule ends that does not hold, or that could not be checked.
 
 /** A requirement that does not hold. The message says what was expected and what was received. */
 export class RuleViolation extends Error {}

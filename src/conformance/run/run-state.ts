@@ -1,4 +1,5 @@
-// State that the rules of a run share: the server under test, the contract, the ids, and findings.
+// Declares what the rules of a run share: the server under test, the contract, the ids, and
+// findings.
 
 import type { Contents } from "../plants/contents.ts";
 import type { IdSource } from "../plants/ids.ts";

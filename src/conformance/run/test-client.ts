@@ -1,5 +1,5 @@
-// The HTTP client of a run: sends requests to the server under test, byte by byte as a rule wants
-// them, and records what was sent and received.
+// Sends requests to the server under test, byte by byte as a rule wants them, and records what was
+// sent and received.
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Contents } from "../plants/contents.ts";

@@ -1,5 +1,4 @@
-// A connection to the server under test: raw bytes over TCP or TLS, with a time limit for every
-// wait.
+// Connects to the server under test: raw bytes over TCP or TLS, with a time limit for every wait.
 
 import { once } from "node:events";
 import { connect as connectTcp, isIP, type Socket } from "node:net";

@@ -1,4 +1,4 @@
-// Requirements on every response of a run, whichever rule caused it, and what the responses show.
+// Checks a requirement on every response of a run, whichever rule caused it, and keeps what fails.
 
 import type { RuleFailure } from "../reports/failure.ts";
 import type { RequestParts } from "./request-parts.ts";

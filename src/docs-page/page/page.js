@@ -1,4 +1,4 @@
-// The script of the documentation page: sends the requests as typed, and shows the responses.
+// Sends the requests of the documentation page as typed, and shows the responses.
 
 /** @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));

@@ -1,24 +1,15 @@
-// The parameters of a described operation: how each is written in a request (OpenAPI 3.1, section
-// 4.8.12), and what its schema accepts.
+// Checks the parameters of a described operation: reads each as the request has it (OpenAPI 3.1,
+// section 4.8.12), and holds it against its schema.
 
 import { checkOf } from "../../core/contract/description/checks.ts";
 import type { DescribedOperation } from "../../core/contract/description/described-operation.ts";
 import { expandSchema } from "../../core/contract/description/expanded-schema.ts";
-import { ContractError, type Place } from "../../core/contract/description/place.ts";
+import { type Place, readableAsync } from "../../core/contract/description/place.ts";
 import { ApiError } from "../../core/contract/errors.ts";
 import type { Json } from "../../core/contract/json/json-values.ts";
-import { decodePercent } from "../../core/contract/json/percent-encoding.ts";
 import type { SchemaCheck } from "../../core/contract/schema/schema-check.ts";
 import { faultIn } from "./made-values.ts";
-import {
-  isArray,
-  isOnly,
-  itemsOfTexts,
-  mayHave,
-  objectOfPairs,
-  type Pair,
-  valueOfText,
-} from "./sent-values.ts";
+import { isOnly, itemsOfTexts, mayHave, objectOfPairs, type Pair, valueOfText } from "./sent-values.ts";
 
 /** The parts of a request that parameters are in. */
 export interface SentParameters {
@@ -42,29 +33,25 @@ interface Parameter {
   readonly check: SchemaCheck;
 }
 
-export class DescribedParameters {
-  readonly #all: readonly Parameter[];
-
-  private constructor(all: readonly Parameter[]) {
-    this.#all = all;
+/**
+ * Reads the parameters of an operation, and returns what finds the error of the first one that is
+ * missing or does not fit its schema. A parameter that cannot be checked, such as a querystring of
+ * OpenAPI 3.2, is left out.
+ */
+export async function readParameterCheck({
+  parameters,
+}: DescribedOperation): Promise<(sent: SentParameters) => ApiError | undefined> {
+  const read = new Map<string, Parameter>();
+  for (const place of parameters) {
+    const parameter = await readableAsync(() => readParameter(place));
+    const key = `${parameter?.in} ${parameter?.name}`;
+    // Those of the operation come before those of its path.
+    if (parameter !== undefined && !read.has(key)) read.set(key, parameter);
   }
-
-  /** Reads the parameters. One that cannot be checked, such as a querystring of OpenAPI 3.2, is left out. */
-  static async read({ parameters }: DescribedOperation): Promise<DescribedParameters> {
-    const read = new Map<string, Parameter>();
-    for (const place of parameters) {
-      const parameter = await readParameter(place);
-      const key = `${parameter?.in} ${parameter?.name}`;
-      // Those of the operation come before those of its path.
-      if (parameter !== undefined && !read.has(key)) read.set(key, parameter);
-    }
-    return new DescribedParameters([...read.values()]);
-  }
-
-  /** The error of the first parameter that is missing, or that does not fit its schema. */
-  fault(sent: SentParameters): ApiError | undefined {
-    const names = new Set(this.#all.map(({ name }) => name));
-    for (const parameter of this.#all) {
+  const all = [...read.values()];
+  const names = new Set(all.map(({ name }) => name));
+  return (sent) => {
+    for (const parameter of all) {
       const { name, in: where, isRequired, mayBeEmpty, check } = parameter;
       const value = sentValue(parameter, sent, names);
       if (value === undefined && isRequired)
@@ -74,7 +61,7 @@ export class DescribedParameters {
       if (fault !== undefined) return invalid(`The ${where} parameter ${name} is not valid: ${fault}.`);
     }
     return undefined;
-  }
+  };
 }
 
 function invalid(message: string): ApiError {
@@ -82,30 +69,25 @@ function invalid(message: string): ApiError {
 }
 
 async function readParameter(place: Place): Promise<Parameter | undefined> {
-  try {
-    const { name, in: where, required, style, explode, allowEmptyValue } = place.object ?? {};
-    const [[type, media] = []] = place.at("content").members;
-    const described = media?.at("schema") ?? place.at("schema");
-    const isElsewhere = where === "header" && /^(?:accept|content-type|authorization)$/i.test(String(name));
-    if (typeof name !== "string" || isElsewhere || described.value === undefined) return undefined;
-    if (!["path", "query", "header", "cookie"].includes(String(where))) return undefined;
-    const isForm = where === "query" || where === "cookie";
-    const ownStyle = typeof style === "string" ? style : isForm ? "form" : "simple";
-    return {
-      name,
-      in: String(where),
-      isRequired: required === true,
-      style: ownStyle,
-      explode: typeof explode === "boolean" ? explode : ownStyle === "form" || ownStyle === "cookie",
-      isJson: type !== undefined && /\bjson\b/i.test(type),
-      mayBeEmpty: allowEmptyValue === true,
-      schema: expandSchema(described),
-      check: await checkOf(described),
-    };
-  } catch (error) {
-    if (error instanceof ContractError) return undefined;
-    throw error;
-  }
+  const { name, in: where, required, style, explode, allowEmptyValue } = place.object ?? {};
+  const [[type, media] = []] = place.at("content").members;
+  const described = media?.at("schema") ?? place.at("schema");
+  const isElsewhere = where === "header" && /^(?:accept|content-type|authorization)$/i.test(String(name));
+  if (typeof name !== "string" || isElsewhere || described.value === undefined) return undefined;
+  if (!["path", "query", "header", "cookie"].includes(String(where))) return undefined;
+  const isForm = where === "query" || where === "cookie";
+  const ownStyle = typeof style === "string" ? style : isForm ? "form" : "simple";
+  return {
+    name,
+    in: String(where),
+    isRequired: required === true,
+    style: ownStyle,
+    explode: typeof explode === "boolean" ? explode : ownStyle === "form" || ownStyle === "cookie",
+    isJson: type !== undefined && /\bjson\b/i.test(type),
+    mayBeEmpty: allowEmptyValue === true,
+    schema: expandSchema(described),
+    check: await checkOf(described),
+  };
 }
 
 /**
@@ -119,77 +101,53 @@ function sentValue(
   names: ReadonlySet<string>,
 ): unknown {
   const { name, in: where } = parameter;
-  if (where === "query") return formValue(parameter, pairsOf(query.replaceAll("+", " "), "&"), names);
-  if (where === "cookie") return formValue(parameter, pairsOf(headers.get("cookie") ?? "", ";"), names);
-  if (where === "header") return textValue(parameter, headers.get(name) ?? undefined);
-  return textValue(parameter, pathText(parameter, segments[name]));
+  if (where === "query") return formValue(parameter, [...new URLSearchParams(query)], names);
+  if (where === "cookie") {
+    const asQuery = (headers.get("cookie") ?? "").replaceAll(/[&+]/g, encodeURIComponent);
+    return formValue(parameter, [...new URLSearchParams(asQuery.replaceAll(/; */g, "&"))], names);
+  }
+  const text = where === "header" ? (headers.get(name) ?? undefined) : pathText(parameter, segments[name]);
+  return text === undefined ? undefined : separated(parameter, text, / *, */);
 }
 
-/** The raw names and texts of a query, or of cookies. */
-function pairsOf(text: string, separator: string): Pair[] {
-  return text.split(separator).flatMap((pair): Pair[] => {
-    const [name = "", ...rest] = pair.trim().split("=");
-    return name === "" ? [] : [[decodePercent(name), rest.join("=")]];
-  });
-}
-
-const separators: Readonly<Record<string, RegExp>> = {
-  spaceDelimited: / |%20/,
-  pipeDelimited: /\||%7c/i,
-};
+const separators: Readonly<Record<string, string>> = { spaceDelimited: " ", pipeDelimited: "|" };
 
 function formValue(parameter: Parameter, pairs: readonly Pair[], names: ReadonlySet<string>): unknown {
-  const { name, style, explode, isJson, schema } = parameter;
-  if (style === "deepObject") {
-    const members = pairs.flatMap(([each, text]): Pair[] => {
-      const [, member] = each.startsWith(`${name}[`)
-        ? (/^\[([^[\]]*)\]/.exec(each.slice(name.length)) ?? [])
-        : [];
-      return member === undefined ? [] : [[member, decodePercent(text)]];
-    });
-    return members.length === 0 ? undefined : objectOfPairs(members, schema);
+  const { name, style, explode, isJson, isRequired, schema } = parameter;
+  const isDeep = style === "deepObject";
+  if (isDeep || (explode && !isJson && isOnly(schema, "object"))) {
+    const members = isDeep
+      ? pairs
+          .filter(([each]) => each.startsWith(`${name}[`) && each.endsWith("]"))
+          .map(([each, text]): Pair => [each.slice(name.length + 1, -1), text])
+      : pairs.filter(([each]) => mayHave(schema, each) && !names.has(each.replace(/\[.*/s, "")));
+    // An empty object is written as nothing.
+    return members.length === 0 && !isRequired ? undefined : objectOfPairs(members, schema);
   }
   const texts = pairs.filter(([each]) => each === name).map(([, text]) => text);
-  if (explode && !isJson && isOnly(schema, "object")) {
-    const own = pairs.filter(([each]) => mayHave(schema, each) && !names.has(each.replace(/\[.*/s, "")));
-    // An empty object is written as nothing.
-    return own.length === 0 && !parameter.isRequired
-      ? undefined
-      : objectOfPairs(
-          own.map(([each, text]) => [each, decodePercent(text)]),
-          schema,
-        );
-  }
   if (texts.length === 0) return undefined;
-  if (isArray(schema) && !isJson && explode) return itemsOfTexts(texts.map(decodePercent), schema);
-  return separated(parameter, texts[0] ?? "", separators[style] ?? /,|%2c/i);
+  if (explode && !isJson && isOnly(schema, "array")) return itemsOfTexts(texts, schema);
+  return separated({ ...parameter, explode: false }, texts[0] ?? "", separators[style] ?? ",");
 }
 
-/** A text whose items are separated, before its percent-encoding is taken away. */
-function separated({ schema, isJson }: Parameter, text: string, separator: RegExp): unknown {
-  const items = () => (text === "" ? [] : text.split(separator).map(decodePercent));
-  if (!isJson && isArray(schema)) return itemsOfTexts(items(), schema);
-  if (isJson || !isOnly(schema, "object")) return valueOfText(decodePercent(text), schema);
-  const all = items();
-  const pairs = all.flatMap((name, at): Pair[] => (at % 2 === 0 ? [[name, all[at + 1] ?? ""]] : []));
+/** The value of a text whose items, or whose names and values, are separated. */
+function separated(
+  { schema, isJson, explode }: Parameter,
+  text: string,
+  separator: string | RegExp,
+): unknown {
+  const isObject = isOnly(schema, "object");
+  if (isJson || !(isObject || isOnly(schema, "array"))) return valueOfText(text, schema);
+  const items = text === "" ? [] : text.split(separator);
+  if (!isObject) return itemsOfTexts(items, schema);
+  const parts = explode ? items.flatMap((item) => item.split(/=(.*)/s, 2)) : items;
+  const pairs = parts.flatMap((name, at): Pair[] => (at % 2 === 0 ? [[name, parts[at + 1] ?? ""]] : []));
   return objectOfPairs(pairs, schema);
 }
 
 /** The text of a parameter of the path, without what the styles label and matrix put before it. */
 function pathText({ name, style }: Parameter, segment: string | undefined): string | undefined {
   if (style === "label") return segment?.replace(/^\./, "").replaceAll(".", ",");
-  if (style === "matrix")
-    return segment?.replace(/^;/, "").replaceAll(`;${name}=`, ",").replace(`${name}=`, "");
+  if (style === "matrix") return segment?.replaceAll(";", ",").replaceAll(`,${name}=`, ",").slice(1);
   return segment;
-}
-
-function textValue(parameter: Parameter, text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  const { schema, explode } = parameter;
-  if (!isOnly(schema, "object") || !explode) return separated(parameter, text, / *, */);
-  const pairs = text.split(",").map((pair): Pair => {
-    const [name = "", ...rest] = pair.split("=");
-    return [name.trim(), rest.join("=")];
-  });
-  return objectOfPairs(pairs, schema);
 }

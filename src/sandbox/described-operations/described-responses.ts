@@ -1,13 +1,15 @@
-// The responses of a described operation: which one a request gets, and its body and header fields,
-// which are examples of the description, or made from its schemas.
+// Chooses the response of a described operation, and writes its body and header fields, which are
+// examples of the description, or made from its schemas.
 
+import { parseAccept } from "hono/utils/accept";
 import { checkOf } from "../../core/contract/description/checks.ts";
-import { ContractError, type Place } from "../../core/contract/description/place.ts";
+import { matchesMedia, responseAt } from "../../core/contract/description/described-operation.ts";
+import { type Place, readableAsync } from "../../core/contract/description/place.ts";
+import { isHeaderName } from "../../core/contract/description/security.ts";
 import { toExactJson } from "../../core/contract/json/exact-json.ts";
 import { isObject } from "../../core/contract/json/json-values.ts";
 import { anyValue, type SchemaCheck } from "../../core/contract/schema/schema-check.ts";
 import { exampleIn, fits, type ValueMaker } from "./made-values.ts";
-import { byAccept, concreteMedia, isJsonMedia } from "./media-types.ts";
 
 /** What a response is chosen by, besides its status. */
 export interface Wanted {
@@ -28,56 +30,57 @@ export interface FoundResponse {
 
 const withoutBody: readonly number[] = [204, 205, 304];
 
+/** Fields that follow from the body, or from the connection. */
+const ownFields = /^(?:content-(?:type|length|encoding)|transfer-encoding|connection|date)$/i;
+
 /** The first seed of values that are the same each time. */
 const fixedSeed = 1;
 
 export class DescribedResponses {
-  /** The members of `responses`. */
-  readonly #described: ReadonlyMap<string, Place>;
+  readonly #operation: Place;
   readonly #maker: ValueMaker;
 
   /** @param operation of the description as responses have it. */
   constructor(operation: Place, maker: ValueMaker) {
-    const members = operation.at("responses").members;
-    this.#described = new Map(members.map(([key, place]) => [key.toUpperCase(), place]));
+    this.#operation = operation;
     this.#maker = maker;
   }
 
   /** The described response with a status, of its class, or of all others. */
   at(status: number): FoundResponse | undefined {
-    const keys = [String(status), `${Math.trunc(status / 100)}XX`, "DEFAULT"];
-    const place = this.#described.get(keys.find((key) => this.#described.has(key)) ?? "");
+    const place = responseAt(this.#operation, status);
     return place && { status, place };
   }
 
   /** The response to a request that is as described: the first success, or what there is instead. */
   usual(): FoundResponse | undefined {
     const [first] = this.#withStatus();
-    const success = first !== undefined && first.status < 300 ? first : undefined;
-    return success ?? (this.#described.has("DEFAULT") ? this.at(200) : first);
+    return first !== undefined && first.status < 400 ? first : (this.at(200) ?? first);
   }
 
   /** The responses that are described for a status or a class, in their order. */
   #withStatus(): FoundResponse[] {
     // A server that responds with 101 speaks another protocol.
-    const keys = [...this.#described.keys()].filter((key) => /^[2-5](?:\d\d|XX)$/.test(key));
-    return keys.toSorted().flatMap((key) => this.at(Number(key.replace("XX", "00"))) ?? []);
+    const keys = this.#operation.at("responses").members.map(([key]) => key.toUpperCase());
+    const own = keys.filter((key) => /^[2-5](?:\d\d|XX)$/.test(key)).toSorted();
+    return own.flatMap((key) => this.at(Number(key.replace("XX", "00"))) ?? []);
   }
 
   /** The response that has an example with a name, of the one that is sent otherwise, or of all. */
   withExample(name: string, first: FoundResponse | undefined): FoundResponse | undefined {
-    const has = ({ place }: FoundResponse) =>
-      place.at("content").members.some(([, media]) => media.at("examples", name).value !== undefined);
-    return [...(first === undefined ? [] : [first]), ...this.#withStatus()].find(has);
+    const all = [...(first === undefined ? [] : [first]), ...this.#withStatus()];
+    return all.find(({ place }) => place.at("content").members.some(hasExample(name)));
   }
 
   /** Writes a response; undefined if no value fits its schema. */
   async write({ status, place }: FoundResponse, wanted: Wanted): Promise<Response | undefined> {
+    const { accept, example } = wanted;
     const content = withoutBody.includes(status) ? [] : place.at("content").members;
     const headers = await this.#headers(place, wanted);
     if (content.length === 0) return new Response(null, { status, headers });
-    for (const [type, media] of byAccept(content, wanted.accept)) {
-      const body = await this.#body(isJsonMedia(concreteMedia(type)), media, wanted);
+    for (const [type, media] of byAccept(content, accept)) {
+      if (example !== undefined && !hasExample(example)([type, media])) continue;
+      const body = await this.#body(concreteMedia(type), media, wanted);
       if (body === undefined) continue;
       headers.set("Content-Type", concreteMedia(type));
       return new Response(body, { status, headers });
@@ -85,30 +88,30 @@ export class DescribedResponses {
     return undefined;
   }
 
-  async #body(isJson: boolean, media: Place, wanted: Wanted): Promise<string | undefined> {
-    const named = examplesOf(media.at("examples", wanted.example ?? ""));
-    const examples = [
-      ...media.at("examples").members.flatMap(([, example]) => examplesOf(example)),
-      media.at("example").value,
-    ].filter((value) => value !== undefined);
+  async #body(type: string, media: Place, wanted: Wanted): Promise<string | undefined> {
+    const isJson = isJsonMedia(type);
     const write = (value: unknown) => {
-      if (isJson) return toExactJson(value);
-      return typeof value === "object" ? undefined : String(value);
+      if (isJson) return value === undefined ? undefined : toExactJson(value);
+      return value === undefined || typeof value === "object" ? undefined : String(value);
     };
-    if (wanted.example !== undefined && named.length > 0) return write(named[0]);
+    if (wanted.example !== undefined) return write(exampleValue(media.at("examples", wanted.example)));
+    const examples = [
+      ...media.at("examples").members.map(([, example]) => exampleValue(example)),
+      media.at("example").value,
+    ];
     const schema = media.at("schema");
     const check = await this.#check(schema);
     // An example of a schema that cannot be read is sent as it is.
     const isFit = (value: unknown) => check === undefined || fits(check, value);
-    const error = isJson && wanted.error !== undefined && isFit(wanted.error) ? [wanted.error] : [];
+    const error = isJson ? [wanted.error] : [];
     const found = [...error, ...(wanted.isDynamic ? [] : examples)].find(
-      (value) => isFit(value) && write(value) !== undefined,
+      (value) => write(value) !== undefined && isFit(value),
     );
     if (found !== undefined) return write(found);
-    if (check === undefined) return undefined;
+    // Nothing makes an image, or XML.
+    if (check === undefined || !(isJson || matchesMedia(type, "text/*"))) return undefined;
     if (schema.value === undefined) return isJson ? "{}" : "";
-    const made = this.#maker.make(schema, check, wanted.isDynamic ? undefined : fixedSeed);
-    return made === undefined ? undefined : write(made);
+    return write(this.#maker.make(schema, check, wanted.isDynamic ? undefined : fixedSeed));
   }
 
   /** The header fields that are required, and those that have an example. */
@@ -117,32 +120,61 @@ export class DescribedResponses {
     for (const [name, header] of response.at("headers").members) {
       const schema = header.at("schema");
       const example = header.at("example").value ?? exampleIn(schema.object ?? {});
-      if (/^content-type$/i.test(name) || (header.at("required").value !== true && example === undefined))
-        continue;
+      if (ownFields.test(name) || (header.at("required").value !== true && example === undefined)) continue;
       const check = await this.#check(schema);
       const made = check && this.#maker.make(schema, check, isDynamic ? undefined : fixedSeed);
       const value = example ?? made;
       const text = isObject(value) ? Object.entries(value).flat().join(",") : String(value ?? "");
       // Headers throws for characters that no field may have (RFC 9110, section 5.5).
-      if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name) && /^[\t -~\x80-\xff]*$/.test(text)) headers.set(name, text);
+      if (isHeaderName(name) && /^[\t -~\x80-\xff]*$/.test(text)) headers.set(name, text);
     }
     return headers;
   }
 
   /** Undefined for a schema that cannot be checked. */
   async #check(schema: Place): Promise<SchemaCheck | undefined> {
-    try {
-      return schema.value === undefined ? anyValue : await checkOf(schema);
-    } catch (error) {
-      if (error instanceof ContractError) return undefined;
-      throw error;
-    }
+    return schema.value === undefined ? anyValue : await readableAsync(() => checkOf(schema));
   }
 }
 
-function examplesOf(example: Place): unknown[] {
-  return ["value", "dataValue", "serializedValue"]
-    .map((name) => example.at(name).value)
-    .filter((value) => value !== undefined)
-    .slice(0, 1);
+type MediaMember = readonly [type: string, media: Place];
+
+function hasExample(name: string): (member: MediaMember) => boolean {
+  return ([, media]) => media.at("examples", name).value !== undefined;
+}
+
+/** The value of an example, as OpenAPI 3.0 to 3.2 name it. */
+function exampleValue(example: Place): unknown {
+  const names = ["value", "dataValue", "serializedValue"];
+  return names.map((name) => example.at(name).value).find((value) => value !== undefined);
+}
+
+/** Whether a media type is JSON (RFC 8259), or another format written in it (RFC 6839). */
+function isJsonMedia(type: string): boolean {
+  return /^[^;]*[/+]json\s*(?:;|$)/i.test(type);
+}
+
+/** The media type that is sent where a range is described. */
+function concreteMedia(range: string): string {
+  const subtypes: Readonly<Record<string, string>> = {
+    text: "plain",
+    image: "png",
+    audio: "mpeg",
+    video: "mp4",
+  };
+  const [main = ""] = range.split("/");
+  if (!range.includes("*")) return range;
+  return main in subtypes ? `${main}/${subtypes[main]}` : "application/json";
+}
+
+/** Described media types in the order of an Accept field: the ones that it names, and then the others. */
+function byAccept(content: readonly MediaMember[], accept: string | null): MediaMember[] {
+  const ranges = parseAccept(accept ?? "*/*");
+  const weightOf = (type: string) =>
+    ranges.find((range) => matchesMedia(type, range.type) || matchesMedia(range.type, type))?.q ?? 0;
+  // JSON comes first of those that are as welcome.
+  return content.toSorted(
+    ([one], [other]) =>
+      weightOf(other) - weightOf(one) || Number(isJsonMedia(other)) - Number(isJsonMedia(one)),
+  );
 }

@@ -1,5 +1,5 @@
-// A description as requests have it, or as responses do: without the readOnly properties that a
-// request need not have, or without the writeOnly ones that a response must not have.
+// Changes a description to that of requests, or of responses: without the readOnly properties that
+// a request need not have, or without the writeOnly ones that a response must not have.
 
 import type { OpenApiDocument } from "../../core/contract/contract.ts";
 import { referencedMembers } from "../../core/contract/json/json-pointer.ts";

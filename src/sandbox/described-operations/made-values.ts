@@ -1,5 +1,5 @@
-// Values that are made from schemas, where a description has no example that fits. json-schema-faker
-// makes them; the validator of the contract decides whether one fits.
+// Makes values from schemas, where a description has no example that fits. json-schema-faker makes
+// them; the validator of the contract decides whether one fits.
 
 import { generateSync } from "json-schema-faker";
 import { mappedSchemas } from "../../core/contract/description/discriminator.ts";
@@ -7,13 +7,13 @@ import { isReference, Place } from "../../core/contract/description/place.ts";
 import { referencedMembers } from "../../core/contract/json/json-pointer.ts";
 import { isObject, type Json, numberText } from "../../core/contract/json/json-values.ts";
 import { numberFormat, textFormat, textFormatNames } from "../../core/contract/schema/formats.ts";
-import { isAnnotation, mapSubschemas, requiredOf } from "../../core/contract/schema/restrictions.ts";
 import {
-  describeFault,
-  type SchemaCheck,
-  Work,
-  WorkExceeded,
-} from "../../core/contract/schema/schema-check.ts";
+  fromVersion30,
+  isAnnotation,
+  mapSubschemas,
+  requiredOf,
+} from "../../core/contract/schema/restrictions.ts";
+import { describeFault, excessOf, type SchemaCheck, Work } from "../../core/contract/schema/schema-check.ts";
 
 /** Which values of a description an attempt takes over: all, those that are no objects, or none. */
 type Examples = "all" | "scalars" | "none";
@@ -26,11 +26,6 @@ interface Attempt {
   readonly hasOurFormats: boolean;
   /** Which of several alternatives is made. */
   readonly choice: number;
-}
-
-interface RunningAttempt extends Attempt {
-  /** Schemas that apply to the value of others, by the references that stand for them. */
-  readonly parts: Map<string, { readonly place: Place; readonly enclosing: readonly string[] }>;
 }
 
 /** The most telling value comes first; a smaller one fits more often. */
@@ -58,9 +53,6 @@ const charactersMax = 100_000;
 
 /** Makes values for the schemas of one description. */
 export class ValueMaker {
-  /** The names that discriminators have for schemas, by the pointers of both. */
-  readonly #names = new Map<string, ReadonlyMap<string, string>>();
-
   /** Values with a seed, by the pointers of their schemas: one may take 0.3 seconds. */
   readonly #made = new Map<string, unknown>();
 
@@ -84,14 +76,14 @@ export class ValueMaker {
     for (const [index, attempt] of attempts.entries()) {
       if ((seed === undefined && attempt.examples !== "none") || (isTooLarge && attempt.isFull)) continue;
       const choice = attempt.choice + (seed === undefined ? start : 0);
-      const value = this.#attempt(place, { ...attempt, choice, parts: new Map() }, start + index);
+      const value = this.#attempt(place, { ...attempt, choice }, start + index);
       isTooLarge ||= value === tooLarge;
       if (value !== undefined && value !== tooLarge && fits(check, value)) return value;
     }
     return undefined;
   }
 
-  #attempt(place: Place, attempt: RunningAttempt, seed: number): unknown {
+  #attempt(place: Place, attempt: Attempt, seed: number): unknown {
     let parts = 0;
     try {
       return generateSync(this.#prepared(place, attempt) as Json, {
@@ -101,11 +93,8 @@ export class ValueMaker {
         maxDepth: attempt.isFull ? depthMax.full : depthMax.small,
         maxDefaultItems: 1,
         formats: attempt.hasOurFormats ? ourFormats : {},
-        refResolver: (reference) => {
-          const part = attempt.parts.get(reference);
-          const found = part?.place ?? place.document.own(...referencedMembers(reference));
-          return this.#prepared(found, attempt, part?.enclosing) as Json;
-        },
+        refResolver: (reference) =>
+          this.#prepared(place.document.own(...referencedMembers(reference)), attempt) as Json,
         outputTransform(value) {
           if (++parts > partsMax) throw new Error("The value has too many parts");
           return value;
@@ -123,7 +112,7 @@ export class ValueMaker {
    *
    * @param enclosing the pointers of the schemas for the same value that lead here.
    */
-  #prepared(place: Place, attempt: RunningAttempt, enclosing: readonly string[] = []): unknown {
+  #prepared(place: Place, attempt: Attempt, enclosing: readonly string[] = []): unknown {
     const { value } = place;
     if (Array.isArray(value)) return place.items.map((each) => this.#prepared(each, attempt));
     if (!isObject(value)) return typeof value === "bigint" ? Number(value) : value;
@@ -145,10 +134,7 @@ export class ValueMaker {
     const within = [...enclosing, place.pointer];
     const parts = this.#partsOf(place, attempt, within).map((part) => {
       if (!(part instanceof Place)) return part;
-      if (within.includes(part.pointer)) return {};
-      const $ref = `part:${JSON.stringify([...within, part.pointer]).replaceAll("#", "%23")}`;
-      attempt.parts.set($ref, { place: part, enclosing: within });
-      return { $ref };
+      return within.includes(part.pointer) ? {} : this.#prepared(part, attempt, within);
     });
     return parts.length === 0 ? schema : { allOf: [schema, ...parts] };
   }
@@ -165,7 +151,7 @@ export class ValueMaker {
     parts.push(...chosen);
     const property = place.own("discriminator", "propertyName").value;
     if (typeof property !== "string") return parts;
-    const names = this.#namesIn(place);
+    const names = new Map([...mappedSchemas(place)].map(([name, { pointer }]) => [pointer, name] as const));
     const isNamed = (pointer: string) => names.has(pointer);
     const pointer =
       chosen.map((each) => (isReference(each.value) ? each.target.pointer : "")).find(isNamed) ??
@@ -175,14 +161,6 @@ export class ValueMaker {
     if (chosen.length === 0) parts.push(place.document.own(...referencedMembers(`#${pointer}`)));
     parts.push({ type: "object", properties: { [property]: { const: name } }, required: [property] });
     return parts;
-  }
-
-  #namesIn(place: Place): ReadonlyMap<string, string> {
-    const known = this.#names.get(place.pointer);
-    if (known !== undefined) return known;
-    const names = new Map([...mappedSchemas(place)].map(([name, { pointer }]) => [pointer, name] as const));
-    this.#names.set(place.pointer, names);
-    return names;
   }
 }
 
@@ -196,8 +174,9 @@ export function faultIn(check: SchemaCheck, value: unknown): string | undefined 
     const fault = check.fault(value, new Work());
     return fault && describeFault(fault);
   } catch (error) {
-    if (error instanceof WorkExceeded) return error.message;
-    throw error;
+    const excess = excessOf(error);
+    if (excess === undefined) throw error;
+    return excess;
   }
 }
 
@@ -217,17 +196,9 @@ function hasParts(value: unknown): boolean {
   return Array.isArray(value) || isObject(value);
 }
 
-/** Limits as numbers, with the booleans of OpenAPI 3.0; and types without null, where there are others. */
+/** Limits as numbers in the dialect of OpenAPI 3.1, and types without null, where there are others. */
 function withLimits(schema: Json): Json {
-  const changed: Record<string, unknown> = { ...schema };
-  for (const [exclusive, limit] of [
-    ["exclusiveMinimum", "minimum"],
-    ["exclusiveMaximum", "maximum"],
-  ] as const) {
-    if (typeof changed[exclusive] !== "boolean") continue;
-    if (changed[exclusive]) changed[exclusive] = changed[limit];
-    else delete changed[exclusive];
-  }
+  const changed: Record<string, unknown> = { ...fromVersion30(schema) };
   for (const [name, value] of Object.entries(changed)) {
     if (typeof value === "object" && numberText(value) !== undefined)
       changed[name] = Number(numberText(value));

@@ -1,20 +1,12 @@
-// An operation that no collection serves: in a sandbox it responds as it is described. Nothing is kept.
+// Responds to an operation that no collection serves as it is described, in a sandbox. Nothing is
+// kept.
 
 import type { Caller } from "../../core/auth/caller.ts";
 import type { Contract, OpenApiDocument } from "../../core/contract/contract.ts";
-import {
-  type DescribedOperation,
-  methods,
-  operationAt,
-} from "../../core/contract/description/described-operation.ts";
+import { type DescribedOperation, operationAt } from "../../core/contract/description/described-operation.ts";
 import { errorFormatOf } from "../../core/contract/description/error-shapes.ts";
 import { ContractError, Place } from "../../core/contract/description/place.ts";
-import {
-  apiErrorMembers,
-  type ErrorFormat,
-  type ErrorShape,
-  formOf,
-} from "../../core/contract/error-format.ts";
+import { apiErrorMembers, type ErrorFormat, type ErrorShape } from "../../core/contract/error-format.ts";
 import { ApiError } from "../../core/contract/errors.ts";
 import { encodePath } from "../../core/contract/json/percent-encoding.ts";
 import type { Exchange } from "../../core/http/exchange.ts";
@@ -22,8 +14,8 @@ import type { Operation, OperationServices } from "../../core/http/operation.ts"
 import { errorResponse } from "../../core/http/responses.ts";
 import { parsePrefer, unmetPreference } from "../prefer.ts";
 import { missingCredentials } from "./credentials.ts";
-import { DescribedBody } from "./described-body.ts";
-import { DescribedParameters, type SentParameters } from "./described-parameters.ts";
+import { type BodyCheck, readBodyCheck } from "./described-body.ts";
+import { readParameterCheck, type SentParameters } from "./described-parameters.ts";
 import { DescribedResponses, type FoundResponse } from "./described-responses.ts";
 import { documentFor } from "./directions.ts";
 import { ValueMaker } from "./made-values.ts";
@@ -34,23 +26,23 @@ export interface SentRequest extends SentParameters {
   readonly readBody: () => Promise<Uint8Array | ApiError>;
 }
 
-/** The parts that the operations of one description share. */
-class SharedParts {
-  readonly requests: OpenApiDocument;
-  readonly responses: OpenApiDocument;
-  readonly maker = new ValueMaker();
-
-  constructor(document: OpenApiDocument) {
-    this.requests = documentFor(document, "request");
-    this.responses = documentFor(document, "response");
-  }
+/** Makes the parts that the operations of one description share. */
+function sharedParts(document: OpenApiDocument) {
+  return {
+    requests: documentFor(document, "request"),
+    responses: documentFor(document, "response"),
+    maker: new ValueMaker(),
+  };
 }
+
+type SharedParts = ReturnType<typeof sharedParts>;
 
 /** What is read of an operation when its first request arrives. */
 interface ReadOperation {
-  readonly described: DescribedOperation;
-  readonly parameters: DescribedParameters;
-  readonly body: DescribedBody;
+  /** The error of its credentials, or of its parameters. */
+  readonly headFault: (sent: SentParameters) => ApiError | undefined;
+  /** Undefined for an operation without a body. */
+  readonly bodyFault: BodyCheck | undefined;
   readonly responses: DescribedResponses;
   readonly errors: ErrorFormat;
 }
@@ -108,22 +100,22 @@ export class SandboxOperation implements Operation {
       read = await this.#read;
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;
-      return this.#refuse(error.problem);
+      return this.#refuse(error.problem, { shape: this.#shape, shapes: {}, statuses: {} });
     }
     const { headers } = sent;
     const preferences = parsePrefer(headers.get("prefer") ?? "");
     const [code, example] = [preferences.get("code"), preferences.get("example")];
     const isDynamic = preferences.get("dynamic") === "true";
     const found = chosenResponse(read.responses, code, example);
-    if (typeof found === "string") return unmetPreference(found, this.#shape);
+    const { errors } = read;
+    if (typeof found === "string") return unmetPreference(found, errors.shapes[400] ?? errors.shape);
     // A forced error needs no valid request.
     const fault = code !== undefined && Number(code) >= 400 ? undefined : await faultOf(read, sent);
-    if (fault !== undefined) return await fail(read, fault, headers);
-    if (found === undefined) return this.#refuse("it describes no response");
     const accept = headers.get("accept");
+    if (fault !== undefined) return await this.#fail(read, fault, accept);
+    if (found === undefined) return this.#refuse("it describes no response", errors);
     const response = await read.responses.write(found, { accept, example, isDynamic });
-    if (response === undefined)
-      return this.#refuse(`no value was found that fits its response ${found.status}; describe an example`);
+    if (response === undefined) return this.#refuse(noValueFor(found), errors);
     const applied = [code && `code=${code}`, example && `example=${example}`, isDynamic && "dynamic=true"];
     const followed = applied.filter((each) => each);
     if (followed.length > 0) response.headers.set("Preference-Applied", followed.join(", "));
@@ -134,25 +126,45 @@ export class SandboxOperation implements Operation {
   async #readOperation(): Promise<ReadOperation> {
     const { requests, responses, maker } = this.#shared();
     const at = (document: OpenApiDocument) => {
-      const method = methods.find((each) => each.toUpperCase() === this.method) ?? "get";
-      const root = Place.root(document);
-      return operationAt(root.at("paths", this.#describedPath), this.#describedPath, method);
+      const method = this.method.toLowerCase() as DescribedOperation["method"];
+      const item = Place.root(document).at("paths", this.#describedPath);
+      return operationAt(item, this.#describedPath, method);
     };
     const described = at(requests);
+    const parameterFault = await readParameterCheck(described);
     return {
-      described,
-      parameters: await DescribedParameters.read(described),
-      body: await DescribedBody.read(described.place),
+      headFault: (sent) => missingCredentials(described.place, sent) ?? parameterFault(sent),
+      bodyFault: await readBodyCheck(described.place),
       responses: new DescribedResponses(at(responses).place, maker),
       errors: errorFormatOf(at(responses), this.#shape),
     };
   }
 
-  #refuse(reason: string): Response {
-    const message = `${this.method} ${this.#describedPath} cannot respond as described: ${reason}.`;
-    const format = { shape: this.#shape, shapes: {}, statuses: {} };
-    return errorResponse(format, new ApiError("notImplemented", message));
+  /** Writes an error as the description has it, with its own message where there is a place for it. */
+  async #fail(
+    { responses, errors }: ReadOperation,
+    error: ApiError,
+    accept: string | null,
+  ): Promise<Response> {
+    const own = errorResponse(errors, error);
+    const found = responses.at(own.status);
+    if (found === undefined) return own;
+    const response = await responses.write(found, { accept, error: apiErrorMembers(errors, error) });
+    if (response === undefined) return this.#refuse(noValueFor(found), errors);
+    for (const [name, value] of own.headers)
+      if (!response.headers.has(name)) response.headers.set(name, value);
+    if (response.body === null) response.headers.delete("Content-Type");
+    return response;
   }
+
+  #refuse(reason: string, errors: ErrorFormat): Response {
+    const message = `${this.method} ${this.#describedPath} cannot respond as described: ${reason}.`;
+    return errorResponse(errors, new ApiError("notImplemented", message));
+  }
+}
+
+function noValueFor({ status }: FoundResponse): string {
+  return `no value was found that fits its response ${status}; describe an example`;
 }
 
 /** The response that the preferences choose; why there is none, or undefined if none is described. */
@@ -173,29 +185,13 @@ function chosenResponse(
 
 /** The error of a request that is not as described. */
 async function faultOf(
-  { described, parameters, body }: ReadOperation,
+  { headFault, bodyFault }: ReadOperation,
   sent: SentRequest,
 ): Promise<ApiError | undefined> {
-  const fault = missingCredentials(described.place, sent) ?? parameters.fault(sent);
-  if (fault !== undefined || !body.isDescribed) return fault;
+  const fault = headFault(sent);
+  if (fault !== undefined || bodyFault === undefined) return fault;
   const bytes = await sent.readBody();
-  return bytes instanceof ApiError ? bytes : await body.fault(sent.headers, bytes);
-}
-
-/** Writes an error as the description has it, with its own message where there is a place for it. */
-async function fail(
-  { responses, errors }: ReadOperation,
-  error: ApiError,
-  headers: Headers,
-): Promise<Response> {
-  const own = errorResponse(errors, error);
-  const found = responses.at(formOf(errors, error.code).status);
-  const wanted = { accept: headers.get("accept"), error: apiErrorMembers(errors, error) };
-  const response = found && (await responses.write(found, wanted));
-  if (response === undefined) return own;
-  for (const [name, value] of own.headers) if (!response.headers.has(name)) response.headers.set(name, value);
-  if (response.body === null) response.headers.delete("Content-Type");
-  return response;
+  return bytes instanceof ApiError ? bytes : await bodyFault(sent.headers, bytes);
 }
 
 /**
@@ -211,7 +207,7 @@ export function sandboxOperations(
 ): SandboxOperation[] {
   let parts: SharedParts | undefined;
   const shared = () => {
-    parts ??= new SharedParts(document);
+    parts ??= sharedParts(document);
     return parts;
   };
   const paths = Place.root(document).at("paths");

@@ -1,4 +1,5 @@
-// Texts of a request as the values that a schema is for: parameters, and the members of forms.
+// Reads texts of a request as the values that a schema is for: parameters, and the members of
+// forms.
 
 import { valueTypes } from "../../core/contract/description/field-type.ts";
 import { parseExactJson } from "../../core/contract/json/exact-json.ts";
@@ -30,14 +31,12 @@ export function objectOfPairs(pairs: readonly Pair[], schema: Json): Json {
     Array.from(members, ([name, all]) => {
       const member = memberSchema(schema, name);
       const texts = all.map(([, text]) => text);
-      return [name, isArray(member) ? itemsOfTexts(texts, member) : valueOfText(texts[0] ?? "", member)];
+      return [
+        name,
+        isOnly(member, "array") ? itemsOfTexts(texts, member) : valueOfText(texts[0] ?? "", member),
+      ];
     }),
   );
-}
-
-/** Whether a schema is for arrays, and for no text. */
-export function isArray(schema: Json): boolean {
-  return isOnly(schema, "array");
 }
 
 /** Whether a schema is for one type, and for no text. */

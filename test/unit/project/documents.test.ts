@@ -84,6 +84,11 @@ test("links between the documents lead to files and headings that are there", as
   expect(dead).toEqual([]);
 });
 
+test("each package that is published has a README with its name", async () => {
+  for (const name of ["client", "conformance"])
+    expect(await read(`packages/${name}/README.md`)).toContain(`@plantstore/${name}`);
+});
+
 /** The name by which a link finds a heading, as GitHub makes it. */
 function anchor(heading: string): string {
   return heading

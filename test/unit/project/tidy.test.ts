@@ -24,6 +24,7 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
       "src/console/session/sessions.ts",
       "src/sandbox/access.ts",
       "src/sandbox/control.ts",
+      "src/sandbox/described-operations/described-responses.ts",
     ],
     "pass AdminRoutes",
   ],

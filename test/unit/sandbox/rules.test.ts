@@ -5,8 +5,7 @@ import type { Rule, RuleList } from "../../../packages/sandbox/src/control-types
 import { parseExactJson } from "../../../src/core/contract/json/exact-json.ts";
 import { controlDocument } from "../../../src/sandbox/control-document.ts";
 import { describedJson } from "../../../src/sandbox/described-json.ts";
-import { drawDelayMs } from "../../../src/sandbox/outcome.ts";
-import { Rules } from "../../../src/sandbox/rules.ts";
+import { drawDelayMs, Rules } from "../../../src/sandbox/rules.ts";
 import { SeededRandom } from "../../../src/sandbox/seeded-random.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { settled } from "../../support/settled.ts";

@@ -44,6 +44,155 @@ test("a description without a collection has operations that respond", async () 
   });
 });
 
+interface Sent {
+  readonly path?: string;
+  readonly query?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+/** Sends a request to an operation that is described so. */
+async function sent(described: object, { path = "1", query = "", headers = {}, body = "" }: Sent = {}) {
+  const paths = { "/things/{id}": { post: described } };
+  const [operation] = sandboxOperations(
+    { openapi: "3.1.0", info: { title: "Things", version: "1" }, paths },
+    [{ method: "POST", path: "/things/{id}" }],
+    ownErrorShape,
+  );
+  const response = await operation?.respond({
+    headers: new Headers(headers),
+    query,
+    segments: { id: path },
+    readBody: async () => new TextEncoder().encode(body),
+  });
+  return { status: response?.status, headers: response?.headers, text: await response?.text() };
+}
+
+const responding = (content: object, more: object = {}) => ({
+  responses: { 200: { description: "ok", content, ...more } },
+});
+
+test("a named example is sent in its own media type, whichever Accept prefers", async () => {
+  const described = responding({
+    "application/json": { schema: { type: "integer" } },
+    "text/plain": { examples: { plain: { value: "as text" } } },
+  });
+  const headers = { Prefer: "example=plain", Accept: "application/json" };
+  const found = await sent(described, { headers });
+  expect([found.headers?.get("content-type"), found.text]).toEqual(["text/plain", "as text"]);
+});
+
+test("an image, which nothing makes, is 501, and fields of the framing are the server's", async () => {
+  const field = { required: true, schema: { type: "string" }, example: "7" };
+  const fields = { headers: { "Content-Length": field, "Content-Encoding": field, "X-Total": field } };
+  const image = { schema: { type: "string", format: "binary" } };
+  expect((await sent(responding({ "image/png": image }))).status).toBe(501);
+  const found = await sent(responding({ "image/png": { ...image, example: "PNG" } }, fields));
+  expect([...(found.headers?.keys() ?? [])].toSorted()).toEqual(["cache-control", "content-type", "x-total"]);
+});
+
+test("a redirect is a success, before what is described for all other statuses", async () => {
+  const described = { responses: { 302: { description: "there" }, default: { description: "no" } } };
+  expect((await sent(described)).status).toBe(302);
+});
+
+test("whatever goes wrong is written as `default` describes it", async () => {
+  const problem = { type: "object", required: ["reason"], properties: { reason: { type: "string" } } };
+  const json = { description: "no", content: { "application/json": { schema: problem } } };
+  const described = {
+    requestBody: { content: { "application/json": { schema: { type: "integer" } } } },
+    responses: { 200: { description: "ok", content: { "image/png": {} } }, default: json },
+  };
+  const asText = { headers: { "Content-Type": "text/plain" }, body: "7" };
+  const unmet = { headers: { Prefer: "example=nowhere" } };
+  for (const [request, status] of [
+    [asText, 415],
+    [unmet, 400],
+    [{}, 501],
+  ] as const) {
+    const response = await sent(described, request);
+    expect(response.status).toBe(status);
+    expect(JSON.parse(response.text ?? "")).toEqual({ reason: expect.any(String) });
+  }
+  const asXml = { description: "no", content: { "application/xml": { schema: problem } } };
+  const xml = await sent({ ...described, responses: { ...described.responses, 415: asXml } }, asText);
+  expect([xml.status, xml.text]).toEqual([501, expect.stringContaining("fits its response 415")]);
+});
+
+const withParameter = (parameter: object) => ({
+  parameters: [{ in: "query", name: "id", required: true, ...parameter }],
+  responses: { 204: { description: "ok" } },
+});
+const numbers = { type: "array", items: { type: "integer" }, minItems: 2 };
+const point = { type: "object", required: ["x", "y"], additionalProperties: { type: "integer" } };
+
+test.each<[string, object, Sent, Sent]>([
+  ["label", { in: "path", style: "label", schema: numbers }, { path: ".1.2" }, { path: ".1.x" }],
+  ["matrix", { in: "path", style: "matrix", schema: numbers }, { path: ";id=1,2" }, { path: ";id=1" }],
+  [
+    "exploded matrix",
+    { in: "path", style: "matrix", explode: true, schema: point },
+    { path: ";x=1;y=2" },
+    { path: ";x=1;z=2" },
+  ],
+  ["simple object", { in: "path", schema: point }, { path: "x,1,y,2" }, { path: "x,1,y,b" }],
+  [
+    "space",
+    { style: "spaceDelimited", explode: false, schema: numbers },
+    { query: "id=1%202" },
+    { query: "id=1" },
+  ],
+  [
+    "pipe",
+    { style: "pipeDelimited", explode: false, schema: numbers },
+    { query: "id=1%7C2" },
+    { query: "id=1,2" },
+  ],
+  ["exploded object", { schema: point }, { query: "x=1&y=2" }, { query: "x=1&y=b" }],
+  ["exploded form", { schema: numbers }, { query: "id=1&id=2" }, { query: "id=1" }],
+  [
+    "deep object",
+    { style: "deepObject", schema: point },
+    { query: "id[x]=1&id%5By%5D=2" },
+    { query: "id[x]=1" },
+  ],
+  [
+    "JSON",
+    { content: { "application/json": { schema: numbers } } },
+    { query: "id=%5B1%2C2%5D" },
+    { query: "id=1,2" },
+  ],
+  [
+    "cookie",
+    { in: "cookie", explode: false, schema: numbers },
+    { headers: { Cookie: "a=b&id=3; id=1,2" } },
+    { headers: { Cookie: "id=1" } },
+  ],
+  [
+    "header, as it is",
+    { in: "header", name: "X-Id", schema: { const: "50%25" } },
+    { headers: { "X-Id": "50%25" } },
+    { headers: { "X-Id": "50%" } },
+  ],
+])("a parameter is read in the style %s", async (_, parameter, right, wrong) => {
+  expect((await sent(withParameter(parameter), right)).status).toBe(204);
+  expect((await sent(withParameter(parameter), wrong)).status).toBe(400);
+});
+
+test("a body that is nested too deeply is rejected", async () => {
+  const list = {
+    type: "array",
+    items: { $ref: "#/paths/~1things~1{id}/post/requestBody/content/application~1json/schema" },
+  };
+  const described = {
+    requestBody: { content: { "application/json": { schema: list } } },
+    responses: { 204: { description: "ok" } },
+  };
+  const body = "[".repeat(50_000) + "]".repeat(50_000);
+  const headers = { "Content-Type": "application/json" };
+  expect((await sent(described, { headers, body })).status).toBe(400);
+});
+
 test("a line names the first ones, and the number of all", () => {
   const some = (count: number) =>
     sandboxOperations(

@@ -55,6 +55,25 @@ function isJsonOrProblem(type: string): boolean {
   return isJson(type) || /^application\/problem\+json\s*(?:;|$)/i.test(type);
 }
 
+/** Whether a media type is of a range such as "text/*" (RFC 9110, section 12.5.1); parameters do not count. */
+export function matchesMedia(type: string, range: string): boolean {
+  const essenceOf = (text: string) => (text.split(";", 1)[0] ?? "").trim().toLowerCase();
+  const [essence, wanted] = [essenceOf(type), essenceOf(range)];
+  return (
+    wanted === "*/*" ||
+    essence === wanted ||
+    (/\/\*$/.test(wanted) && essence.startsWith(wanted.slice(0, -1)))
+  );
+}
+
+/** The response that an operation describes for a status, for its class, or for all others. */
+export function responseAt(operation: Place, status: number): Place | undefined {
+  const keys = [String(status), `${Math.trunc(status / 100)}XX`, "DEFAULT"];
+  const members = operation.at("responses").members;
+  const found = keys.map((key) => members.find(([each]) => each.toUpperCase() === key)?.[1]);
+  return found.find((each) => each !== undefined);
+}
+
 export function isPatchBody(type: string): boolean {
   return isJson(type) || /^application\/merge-patch\+json\s*(?:;|$)/i.test(type);
 }

@@ -182,6 +182,16 @@ export function faultOf(error: unknown): ContractError {
   throw error;
 }
 
+/** Reads a part of a description step by step; undefined if that cannot be served. */
+export async function readableAsync<Part>(read: () => Promise<Part>): Promise<Part | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ContractError) return undefined;
+    throw error;
+  }
+}
+
 /** A member of an object or an array, or of one below it. */
 export function memberOf(value: unknown, names: readonly string[]): unknown {
   let found = value;
