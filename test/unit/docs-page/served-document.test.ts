@@ -202,6 +202,8 @@ test("failures, header fields and samples are added in the words of the contract
   expect(list?.responses["200"]?.headers).toHaveProperty("Link");
   expect(list?.parameters?.map(({ name }) => name)).toEqual(["sender", "limit", "after"]);
   const one = paths["/parcels/{parcelId}"];
+  expect(Object.keys(paths)).toEqual(["/parcels", "/parcels/{parcelId}"]);
+  expect(one?.get?.parameters ?? []).toEqual([]);
   expect(one?.get?.responses["404"]?.description).toContain("or no parcel with this id");
   expect(Object.keys(one?.put?.responses ?? {})).toEqual(["200", "401", "501", "default"]);
   expect(one?.put?.responses["501"]?.description).toContain("50100");
