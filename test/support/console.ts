@@ -8,6 +8,7 @@ import type { ServerEvent } from "../../src/core/observability/server-event.ts";
 import { toEntries } from "../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../src/sandbox/memory-store.ts";
 import { type PlantLike, plantStore, readSingle, type SingleContract, toPlants } from "./contracts.ts";
+import { objectOf, thingsDocument } from "./descriptions.ts";
 import { type Answer, send } from "./http.ts";
 import type { RunningServer } from "./server.ts";
 
@@ -75,17 +76,13 @@ export function statusOf(call: Promise<unknown>): Promise<number> {
 }
 
 /** The description of things, which have these properties besides their id. */
-export function documentWith(properties: object, required: readonly string[] = [], annotations: object = {}) {
-  const schema = {
-    type: "object",
-    required: ["id", ...required],
-    properties: { id: { type: "integer" }, ...properties },
-    ...annotations,
-  };
-  const content = { "application/json": { schema } };
-  const post = { requestBody: { content }, responses: { 201: { description: "stored", content } } };
-  const info = { title: "Things", version: "1" };
-  return { openapi: "3.1.0", info, paths: { "/things": { post } } };
+export function documentWith(
+  properties: Readonly<Record<string, unknown>>,
+  required: readonly string[] = [],
+  annotations: object = {},
+) {
+  const schema = objectOf({ id: { type: "integer" }, ...properties }, ["id", ...required]);
+  return thingsDocument({ body: { ...schema, ...annotations } });
 }
 
 /** Reads the contract of a description of `documentWith`. */

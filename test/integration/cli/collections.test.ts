@@ -94,6 +94,7 @@ for (const engine of engines) {
       stderr: expect.stringContaining("with the special event 7"),
     });
     expect((await command(`history 7 --undo ${change} --collection parcels`)).stderr).toStartWith("1 undone");
+    expect((await command("export --collection couriers")).stdout).toBe("");
     // A run is of one collection, so its name suffices.
     expect((await command(`history --undo ${deletion}`)).stderr).toStartWith("1 undone");
     expect((await command("export --collection parcels")).stdout).toStartWith('{"id":7,"sender":"Ada"}\n');

@@ -59,7 +59,8 @@ const failures: [what: string, args: () => string[], message: string][] = [
 
 for (const engine of engines)
   describe(engine.name, () => {
-    test.each(failures)(
+    // What fails is before the store on every engine: one shows that it keeps its contract there, too.
+    test.each(engine === engines[0] ? failures : failures.slice(0, 1))(
       "a server does not start where %s, and the store keeps its contract",
       async (_, args, message) => {
         const { database } = resources.use(await engine.createTestStore(original));

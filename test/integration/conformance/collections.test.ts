@@ -45,7 +45,7 @@ function partsOf(stdout: string): Readonly<Record<string, string>> {
 }
 
 test("a server keeps the rules of all collections, and the report has a part for each", async () => {
-  const { exitCode, stdout, stderr } = await check(service.url, "--rule", "contract,ids");
+  const { exitCode, stdout, stderr } = await check(service.url, "--rule", "contract,ids,idempotence");
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(stdout).toStartWith(`Estate conformance of ${service.url}\n`);
   const { parcels, couriers, "special-events": events } = partsOf(stdout);

@@ -2,56 +2,33 @@
 // engine.
 
 import { describe, expect, test } from "bun:test";
-import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { parseExactJson } from "../../../src/core/contract/json/exact-json.ts";
-import { EditRun, listEdits, undoRun } from "../../../src/operations/edits.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
+import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";
-import { send } from "../../support/http.ts";
-import { startInProcess } from "../../support/in-process-server.ts";
 import { runCommand } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
 import { openedStore } from "../../support/stored-plants.ts";
 
 const file = contractFile("estate.yaml");
 const source = { text: await Bun.file(file).text() };
-const { collections } = await readContract(source);
 const uuid = "0190b3a4-2a1b-7c3d-8e4f-5a6b7c8d9e0f";
 
 for (const engine of engines)
   describe(`${engine.name}: estate`, () => {
-    async function start() {
-      await using starting = new AsyncDisposableStack();
-      const { database } = starting.use(await engine.createTestStore(source));
-      const store = await openedStore(database, undefined, source);
-      const operations = store.contract.collections.flatMap((each) => collectionOperations(each));
-      const server = starting.use(await startInProcess({ database, store, operations, basePath: "" }));
-      const { url, token } = await server.target();
-      const resources = starting.move();
-      const request = async (
-        method: string,
-        at: string,
-        body?: object,
-        headers: Record<string, string> = {},
-      ) => {
-        const answer = await send(url + at, {
-          method,
-          headers: {
-            Authorization: `Bearer ${token}`,
-            "Content-Type": method === "PATCH" ? "application/merge-patch+json" : "application/json",
-            ...headers,
-          },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        });
-        return { status: answer.status, json: answer.text === "" ? undefined : parseExactJson(answer.text) };
-      };
-      return { database, store, server, request, [Symbol.asyncDispose]: () => resources.disposeAsync() };
-    }
+    const estate = contractServer(engine, "estate.yaml");
+    const request = async (...sent: Parameters<typeof estate.request>) => {
+      const { status, text } = await estate.request(...sent);
+      return { status, json: text === "" ? undefined : parseExactJson(text) };
+    };
+    const countOf = async (table: string) => {
+      await using store = await openedStore(estate.server.database);
+      await using sql = await store.openSql();
+      const [row] = await sql.query<{ plants: bigint }>(`SELECT count(*) AS plants FROM ${table}`);
+      return row?.plants;
+    };
 
     test("each collection has its own ids, lists, changes and deletions", async () => {
-      await using estate = await start();
-      const { request } = estate;
       const event = { eventName: "Pirate workshop", location: "Computer room" };
       expect((await request("POST", "/parcels", { id: 7, sender: "Ada" })).status).toBe(201);
       expect((await request("POST", "/couriers", { courierId: uuid, name: "Grace" })).status).toBe(201);
@@ -67,7 +44,14 @@ for (const engine of engines)
       expect((await request("GET", "/parcels")).json).toEqual([{ id: 7, sender: "Ada" }]);
       expect((await request("GET", "/couriers")).json).toMatchObject({ items: [{ courierId: uuid }] });
       expect((await request("GET", "/special-events")).json).toEqual([created.json]);
-      const changed = await request("PATCH", "/parcels/7", { weight: 1.5 });
+      const changed = await request(
+        "PATCH",
+        "/parcels/7",
+        { weight: 1.5 },
+        {
+          "Content-Type": "application/merge-patch+json",
+        },
+      );
       expect(changed).toEqual({ status: 200, json: { id: 7, sender: "Ada", weight: 1.5 } });
       const moved = { ...event, location: "Hall" };
       expect((await request("PUT", `/special-events/${eventId}`, moved)).json).toEqual({ eventId, ...moved });
@@ -80,47 +64,24 @@ for (const engine of engines)
       });
     });
 
-    test("it keeps the rules of the kit in all collections", async () => {
-      await using estate = await start();
-      const { url, token } = await estate.server.target();
-      const options = ["--contract", file, "--url", url, "--token", token];
-      const rules = ["--rule", "contract,ids,idempotence"];
-      const { exitCode, stdout } = await runCommand(["conformance", ...options, ...rules]);
-      expect([exitCode, stdout]).toEqual([0, expect.stringContaining(" rules hold, 0 do not, ")]);
-    });
-
-    test("the history names the collection of each edit, and an undo changes no other one", async () => {
-      await using estate = await start();
-      const { store, request } = estate;
-      const [parcels, couriers] = store.contract.collections;
-      if (parcels === undefined || couriers === undefined) throw new Error("The contract has no collections");
-      await request("POST", "/parcels", { id: 1, sender: "Ada" });
-      await request("POST", "/couriers", { courierId: uuid, name: "Grace" });
-      await request("PATCH", "/parcels/1", { sender: "Bob" });
-      await request("DELETE", `/couriers/${uuid}`);
-      await using sql = await store.openSql();
-      const { entries } = await listEdits(store.contract, sql, {});
-      expect(entries.map(({ collection, id }) => [collection.name, id])).toEqual([
-        ["couriers", uuid],
-        ["parcels", 1n],
-      ]);
-      expect((await listEdits(store.contract, sql, { collection: parcels })).entries).toHaveLength(1);
-      const undo = new EditRun(store, { by: "command" });
-      const undone = await undoRun(store.contract, undo, sql, { run: entries[0]?.run ?? "" });
-      expect(undone).toMatchObject({ found: 1, undone: 1 });
-      expect((await request("GET", `/couriers/${uuid}`)).json).toEqual({ courierId: uuid, name: "Grace" });
-      expect((await request("GET", "/parcels/1")).json).toEqual({ id: 1, sender: "Bob" });
-    });
+    // On SQLite conformance/collections.test.ts checks them.
+    if (engine.name !== "sqlite")
+      test("it keeps the rules of the kit in all collections", async () => {
+        const options = ["--contract", file, "--url", estate.server.url, "--token", estate.token];
+        const rules = ["--rule", "contract,ids,idempotence"];
+        const { exitCode, stdout } = await runCommand(["conformance", ...options, ...rules]);
+        expect([exitCode, stdout]).toEqual([0, expect.stringContaining(" rules hold, 0 do not, ")]);
+      });
 
     test("creates of all collections at once share batches, and each has its outcome", async () => {
-      await using estate = await start();
-      const { request, store } = estate;
+      const tables = ["parcels", "couriers", "special_events"];
+      const before = await Promise.all(tables.map(countOf));
       const statuses = await Promise.all(
         Array.from({ length: 300 }, async (_, index) => {
           const id = Math.floor(index / 3);
           // Of the parcels, every third is a second one with another sender.
           if (index % 3 === 0)
-            return (await request("POST", "/parcels", { id: id % 70, sender: `s${id}` })).status;
+            return (await request("POST", "/parcels", { id: 1_000 + (id % 70), sender: `s${id}` })).status;
           if (index % 3 === 1)
             return (await request("POST", "/couriers", { courierId: crypto.randomUUID(), name: `c${id}` }))
               .status;
@@ -129,19 +90,14 @@ for (const engine of engines)
       );
       const count = (status: number) => statuses.filter((each) => each === status).length;
       expect([count(201), count(400)]).toEqual([270, 30]);
-      await using sql = await store.openSql();
-      for (const [table, plants] of [
-        ["parcels", 70n],
-        ["couriers", 100n],
-        ["special_events", 100n],
-      ] as const)
-        expect(await sql.query(`SELECT count(*) AS plants FROM ${table}`)).toEqual([{ plants }]);
+      const after = await Promise.all(tables.map(countOf));
+      expect(after.map((plants, at) => Number(plants) - Number(before[at]))).toEqual([70, 100, 100]);
     });
 
     test("a collection more is taken over, and one with plants is not dropped silently", async () => {
-      await using estate = await start();
-      const { database, request } = estate;
+      const { database } = estate.server;
       await request("POST", "/parcels", { id: 1, sender: "Ada" });
+      const parcels = await countOf("parcels");
       const description = Bun.YAML.parse(source.text) as { paths: Record<string, object> };
       const { "/parcels": _, "/parcels/{parcelId}": __, ...paths } = description.paths;
       const rooms = JSON.parse(
@@ -167,19 +123,8 @@ for (const engine of engines)
         ]);
       }
       expect(await settled(openedStore(database, undefined, without))).toThrow(
-        "the contract no longer has /parcels (1 parcel)",
+        /the contract no longer has \/parcels \([1-9]\d* parcels?\)/,
       );
-      await using store = await openedStore(database);
-      await using sql = await store.openSql();
-      expect(await sql.query("SELECT count(*) AS plants FROM parcels")).toEqual([{ plants: 1n }]);
-      expect(await sql.query("SELECT count(*) AS plants FROM rooms")).toEqual([{ plants: 0n }]);
+      expect([await countOf("parcels"), await countOf("rooms")]).toEqual([parcels, 0n]);
     });
   });
-
-test("the collections are read with their names, tables and ids", () => {
-  expect(collections.map(({ name, table, id }) => [name, table, id.name, id.isRequired])).toEqual([
-    ["parcels", "parcels", "id", true],
-    ["couriers", "couriers", "courierId", true],
-    ["special-events", "special_events", "eventId", false],
-  ]);
-});

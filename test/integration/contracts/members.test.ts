@@ -155,27 +155,10 @@ for (const engine of engines)
       expect((await request("GET", at)).status).toBe(404);
     });
 
-    test("are changed by many at once, one after the other", async () => {
-      const { id } = await add({ name: "Ada", level: 0 });
+    test("are changed by many at once without conditions, one after the other", async () => {
+      const { id } = await add({ name: "Ada" });
       const at = `/members/${id}`;
-      // Each client counts up what it has read, and reads again where somebody else was first.
-      const count = async () => {
-        for (;;) {
-          const got = await request("GET", at);
-          const level = (got.json as { level: number }).level + 1;
-          const { status } = await request(
-            "PATCH",
-            at,
-            { level },
-            { "If-Match": got.headers.get("etag") ?? "" },
-          );
-          if (status === 200) return;
-          expect(status).toBe(412);
-        }
-      };
-      await Promise.all(Array.from({ length: 8 }, count));
-      expect((await request("GET", at)).json).toMatchObject({ level: 8 });
-      // Without conditions all of them succeed, and members of different patches do not mix.
+      // All of them succeed, and members of different patches do not mix.
       const answers = await Promise.all(
         Array.from({ length: 24 }, (_, index) =>
           request("PATCH", at, { name: `name ${index}`, address: { city: `city ${index}` } }),

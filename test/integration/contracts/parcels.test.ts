@@ -5,14 +5,12 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import fc from "fast-check";
-import { collectionOperations } from "../../../src/collection-operations/index.ts";
 import { Contents } from "../../../src/conformance/plants/contents.ts";
 import { rulesFor } from "../../../src/conformance/rules/all-rules.ts";
 import { bearerAccess } from "../../../src/core/contract/access.ts";
 import type { Plant, Representation } from "../../../src/core/contract/contract.ts";
 import { parsePlantJson, plantJson, responseJson } from "../../../src/core/contract/plant.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
-import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { checkConformance, ofEngines, reportText } from "../../support/conformance.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
@@ -192,31 +190,6 @@ test("are served by a sandbox, with outcomes by their fields and examples", asyn
   // Not by sandbox.control, whose Ajv takes __proto__ for undescribed.
   const stored = await fetch(`${sandbox.controlUrl}/parcels/9007199254740993`);
   expect(await stored.text()).toBe(full);
-});
-
-test("the served description has what the author wrote, and what the server adds", () => {
-  const served = servedDocument(parcels, collectionOperations(parcels));
-  const item = served.paths["/parcels/{parcelId}"];
-  expect(Object.keys(served.paths)).toEqual(["/parcels", "/parcels/{parcelId}"]);
-  expect(Object.keys(served.paths["/parcels"]?.post?.responses ?? {})).toEqual([
-    "201",
-    "400",
-    "401",
-    "404",
-    "405",
-    "408",
-    "413",
-    "415",
-    "429",
-    "500",
-    "503",
-    "default",
-  ]);
-  expect(Object.keys(item?.get?.responses ?? {})).toContain("404");
-  expect(item?.get?.parameters ?? []).toEqual([]);
-  expect(item?.put?.responses["501"]?.description).toContain("50100");
-  const names = served.paths["/parcels"]?.get?.parameters?.map(({ name }) => name);
-  expect(names).toEqual(["sender", "limit", "after"]);
 });
 
 test("a body is the same parcel in any form, and another one in any field", () => {

@@ -39,48 +39,65 @@ const schemaOf = (id: object, names: readonly string[], more: object = {}) => ({
 const integer = { type: "integer" };
 const text = { type: "string" };
 
+/** Whatever the engine, files are read alike. */
+const [engine] = engines as [Engine];
+describe("the columns of files", () => {
+  test("the column of a report is no field's, so that a corrected report is imported", async () => {
+    await using store = await storeOf(engine, schemaOf(integer, ["Reason", "name"]));
+    const file = store.write("a.csv", "id,reason,name\n1,own,a\nx,own too,b\n");
+    expect((await store.run("import", file)).exitCode).toBe(3);
+    const report = readFileSync(`${file}.rejected.csv`, "utf8");
+    expect(report).toStartWith("id,reason,name,rejection reason\nx,own too,b,");
+    const corrected = store.write("b.csv", report.replace("\nx,", "\n2,"));
+    expect(await store.run("import", corrected)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("1 created, 0 already stored, 0 rejected; ignored the column"),
+    });
+    const bare = store.write("c.csv", "id,name\n3,c\ny,d\n");
+    await store.run("import", bare);
+    const again = readFileSync(`${bare}.rejected.csv`, "utf8").replace("\ny,", "\n4,");
+    await store.run("import", store.write("d.csv", again));
+    expect(await store.exported()).toBe(
+      [
+        '{"id":1,"Reason":"own","name":"a"}',
+        '{"id":2,"Reason":"own too","name":"b"}',
+        '{"id":3,"name":"c"}',
+        '{"id":4,"name":"d"}\n',
+      ].join("\n"),
+    );
+  });
+
+  test("exports that are joined are imported, and so is a text id that is the name of its column", async () => {
+    await using store = await storeOf(engine, schemaOf(text, ["name"]));
+    await store.run("import", store.write("a.ndjson", '{"id":"id","name":"name"}\n{"id":"x"}\n'));
+    const csv = await store.exported("--format", "csv");
+    expect(csv).toBe('id,name\n"id",name\nx,\n');
+    await using other = await storeOf(engine, schemaOf(text, ["name"]));
+    expect(
+      await other.run("import", other.write("joined.csv", `${csv}${csv}id,name\ny,Ficus\n`)),
+    ).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("3 created, 2 already stored, 0 rejected"),
+    });
+    expect(await other.exported()).toBe(`${await store.exported()}{"id":"y","name":"Ficus"}\n`);
+  });
+
+  test("the content decides on the format before the name, on the command line and in the console", async () => {
+    await using store = await storeOf(engine, schemaOf(integer, ["name"]));
+    const csv = (id: number) => `id,name\n${id},a\n`;
+    for (const [index, name] of ["w.json", "w.dat", "w.ndjson"].entries())
+      expect((await store.run("import", store.write(name, csv(index)))).stderr).toContain("1 created");
+    const cut = store.write("cut.ndjson", 'ame":"a","x":[]}\n{"id":9}\n');
+    expect((await store.run("import", cut)).stderr).toContain("1 created, 0 already stored, 1 rejected");
+    await using server = await RunningServer.startInProcess({ database: store.database, args: ["--open"] });
+    const url = `${await server.adminUrl()}/console/api/import?format=ndjson&update=off`;
+    const answer = await fetch(url, { method: "POST", body: csv(7) });
+    expect(await answer.json()).toMatchObject({ created: 1, rejected: 0, format: "csv" });
+  });
+});
+
 for (const engine of engines)
   describe(engine.name, () => {
-    test("the column of a report is no field's, so that a corrected report is imported", async () => {
-      await using store = await storeOf(engine, schemaOf(integer, ["Reason", "name"]));
-      const file = store.write("a.csv", "id,reason,name\n1,own,a\nx,own too,b\n");
-      expect((await store.run("import", file)).exitCode).toBe(3);
-      const report = readFileSync(`${file}.rejected.csv`, "utf8");
-      expect(report).toStartWith("id,reason,name,rejection reason\nx,own too,b,");
-      const corrected = store.write("b.csv", report.replace("\nx,", "\n2,"));
-      expect(await store.run("import", corrected)).toMatchObject({
-        exitCode: 0,
-        stderr: expect.stringContaining("1 created, 0 already stored, 0 rejected; ignored the column"),
-      });
-      const bare = store.write("c.csv", "id,name\n3,c\ny,d\n");
-      await store.run("import", bare);
-      const again = readFileSync(`${bare}.rejected.csv`, "utf8").replace("\ny,", "\n4,");
-      await store.run("import", store.write("d.csv", again));
-      expect(await store.exported()).toBe(
-        [
-          '{"id":1,"Reason":"own","name":"a"}',
-          '{"id":2,"Reason":"own too","name":"b"}',
-          '{"id":3,"name":"c"}',
-          '{"id":4,"name":"d"}\n',
-        ].join("\n"),
-      );
-    });
-
-    test("exports that are joined are imported, and so is a text id that is the name of its column", async () => {
-      await using store = await storeOf(engine, schemaOf(text, ["name"]));
-      await store.run("import", store.write("a.ndjson", '{"id":"id","name":"name"}\n{"id":"x"}\n'));
-      const csv = await store.exported("--format", "csv");
-      expect(csv).toBe('id,name\n"id",name\nx,\n');
-      await using other = await storeOf(engine, schemaOf(text, ["name"]));
-      expect(
-        await other.run("import", other.write("joined.csv", `${csv}${csv}id,name\ny,Ficus\n`)),
-      ).toMatchObject({
-        exitCode: 0,
-        stderr: expect.stringContaining("3 created, 2 already stored, 0 rejected"),
-      });
-      expect(await other.exported()).toBe(`${await store.exported()}{"id":"y","name":"Ficus"}\n`);
-    });
-
     test("columns that differ in case and spaces only are kept apart", async () => {
       const schema = schemaOf(integer, ["name", "Name", "tag "]);
       await using store = await storeOf(engine, schema);
@@ -114,17 +131,4 @@ for (const engine of engines)
         expect((await other.run("import", others)).exitCode).toBe(3);
       },
     );
-
-    test("the content decides on the format before the name, on the command line and in the console", async () => {
-      await using store = await storeOf(engine, schemaOf(integer, ["name"]));
-      const csv = (id: number) => `id,name\n${id},a\n`;
-      for (const [index, name] of ["w.json", "w.dat", "w.ndjson"].entries())
-        expect((await store.run("import", store.write(name, csv(index)))).stderr).toContain("1 created");
-      const cut = store.write("cut.ndjson", 'ame":"a","x":[]}\n{"id":9}\n');
-      expect((await store.run("import", cut)).stderr).toContain("1 created, 0 already stored, 1 rejected");
-      await using server = await RunningServer.startInProcess({ database: store.database, args: ["--open"] });
-      const url = `${await server.adminUrl()}/console/api/import?format=ndjson&update=off`;
-      const answer = await fetch(url, { method: "POST", body: csv(7) });
-      expect(await answer.json()).toMatchObject({ created: 1, rejected: 0, format: "csv" });
-    });
   });

@@ -247,7 +247,13 @@ test("an upload needs credentials, and parameters of the path that fit", async (
     'Bearer realm="sandbox"',
   ]);
   expect((await upload("/works/x/images/small?key=1")).status).toBe(400);
-  expect((await upload("/works/1/images/huge?key=1")).status).toBe(400);
+  expect(await upload("/works/1/images/huge?key=1")).toMatchObject({
+    status: 400,
+    json: {
+      error: 40004,
+      message: 'The path parameter size is not valid: it must be one of "small", "large".',
+    },
+  });
   expect((await upload("/works/1/images/small?key=1", { "Content-Type": "text/css" })).status).toBe(415);
   const form = new FormData();
   form.set("file", new Blob(["bytes"]), "a.png");

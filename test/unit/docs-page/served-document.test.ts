@@ -197,10 +197,18 @@ test("failures, header fields and samples are added in the words of the contract
     sender: { pattern: "^[^\\x00]*$", examples: ["Ada Lovelace"] },
     reference: { pattern: "^[A-Z]{2}-[0-9]{4}$" },
   });
-  expect(paths["/parcels"]?.get?.responses["200"]?.headers).toHaveProperty("Link");
+  expect(Object.keys(post?.responses ?? {}).join(" ")).toBe(
+    "201 400 401 404 405 408 413 415 429 500 503 default",
+  );
+  const list = paths["/parcels"]?.get;
+  expect(list?.responses["200"]?.headers).toHaveProperty("Link");
+  expect(list?.parameters?.map(({ name }) => name)).toEqual(["sender", "limit", "after"]);
   const one = paths["/parcels/{parcelId}"];
+  expect(Object.keys(paths)).toEqual(["/parcels", "/parcels/{parcelId}"]);
+  expect(one?.get?.parameters ?? []).toEqual([]);
   expect(one?.get?.responses["404"]?.description).toContain("or no parcel with this id");
   expect(Object.keys(one?.put?.responses ?? {})).toEqual(["200", "401", "501", "default"]);
+  expect(one?.put?.responses["501"]?.description).toContain("50100");
 });
 
 test("each collection has its operations, errors and samples, in its own words", () => {

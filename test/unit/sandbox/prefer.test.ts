@@ -1,7 +1,6 @@
 // The request header Prefer: its syntax, and the outcomes that it asks for.
 
 import { expect, test } from "bun:test";
-import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { parsePrefer, parsePreferredOutcome } from "../../../src/sandbox/prefer.ts";
 import { errorCodes, examplesOf } from "../../../src/sandbox/response-examples.ts";
 import { plantStore } from "../../support/contracts.ts";
@@ -100,17 +99,4 @@ test("an example is that of openapi.yaml, and of its code", () => {
     "code=40009, example=conflict, delay=1",
   ])
     expect(parse(field).applied).toBe(field);
-});
-
-test("every error of a create has an example, and every example of an error its status", () => {
-  const errors = [...examples.byName.values()].filter(({ error }) => error !== undefined);
-  const ofCreates = [...errorCodes.values()].filter(
-    (code) =>
-      !["invalidParameter", "preconditionFailed", "preconditionRequired", "notImplemented"].includes(code),
-  );
-  expect(new Set(errors.map(({ error }) => error))).toEqual(new Set(ofCreates));
-  for (const { status, error, value } of errors) {
-    expect(value).toEqual({ error: errorRegistry[error as "conflict"].error, message: expect.any(String) });
-    expect(Math.trunc(errorRegistry[error as "conflict"].error / 100)).toBe(status);
-  }
 });

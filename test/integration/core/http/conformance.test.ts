@@ -1,6 +1,6 @@
 // Every rule of src/conformance holds on SQLite and in a sandbox, and those that depend on the
-// engine hold on every other: what any server of the contract must do. The other suites of this folder check what only this server does: its messages,
-// limits and settings.
+// engine hold on every other: what any server of the contract must do. The other suites of this
+// folder check what only this server does: its messages, limits and settings.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { documentation } from "../../../../src/docs-page/documentation.ts";
