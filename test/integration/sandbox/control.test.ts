@@ -131,7 +131,8 @@ describe("reset", () => {
     await Promise.all(clients);
 
     const stored = new Set((await sandbox.plants()).map(({ id }) => id));
-    expect([...new Set(creates.map(({ status }) => status))].toSorted()).toEqual([0, 200]);
+    // Whether a reset closes the connection of a create is a matter of moments.
+    expect(creates.filter(({ status }) => status !== 0 && status !== 200)).toEqual([]);
     const [before, after] = [
       creates.filter(({ answeredAt }) => answeredAt < reset.sentAt),
       creates.filter(({ sentAt }) => sentAt > reset.answeredAt),
