@@ -19,10 +19,9 @@ export function missingCredentials(operation: Place, sent: SentParameters): ApiE
   // The served description offers a bearer token in place of what a server does not accept.
   const hasBearer = /^bearer /i.test(sent.headers.get("authorization") ?? "");
   if (missing.length === 0 || hasBearer || missing.some((names) => names.length === 0)) return undefined;
-  const wanted = missing.map((names) => names.join(" and ")).join(", or ");
-  const message = `The request carries no credentials; send ${wanted}, as the contract describes.`;
+  const wanted = missing.map((names) => names.map((name) => placeOf(schemes.at(name), name)).join(" and "));
   const challenge = schemes.at(missing[0]?.[0] ?? "").at("scheme").value;
-  return new ApiError("missingToken", message, {
+  return new ApiError("missingToken", `The request carries no credentials; send ${wanted.join(", or ")}.`, {
     challenge: `${/^basic$/i.test(String(challenge)) ? "Basic" : "Bearer"} realm="sandbox"`,
   });
 }
@@ -38,4 +37,11 @@ function isSent(scheme: Place, { headers, query }: SentParameters): boolean {
   if (where === "query") return new URLSearchParams(query).has(String(name));
   if (where === "cookie") return `; ${headers.get("cookie")}`.includes(`; ${name}=`);
   return isHeaderName(name) && headers.has(name);
+}
+
+/** Where the credentials of a scheme are, in words. */
+function placeOf(scheme: Place, name: string): string {
+  const { type, in: where, name: key, scheme: word = "Bearer" } = scheme.object ?? {};
+  if (type === "apiKey") return `${key} in the ${where}`;
+  return type === undefined ? `the security of ${name}` : `the header Authorization with ${word} credentials`;
 }

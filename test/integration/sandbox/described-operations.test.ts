@@ -242,6 +242,7 @@ test("an upload needs credentials, and parameters of the path that fit", async (
   expect((await upload("/works/1/images/small?key=1")).status).toBe(204);
   expect((await upload("/works/1/images/small", { Authorization: "Basic YTpi" })).status).toBe(204);
   const anonymous = await upload("/works/1/images/small");
+  expect(anonymous.text).toContain("send key in the query, or the header Authorization with basic");
   expect([anonymous.status, anonymous.headers.get("www-authenticate")]).toEqual([
     401,
     'Bearer realm="sandbox"',
