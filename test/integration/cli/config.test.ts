@@ -2,7 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { startSandbox } from "../../../packages/sandbox/src/index.ts";
 import { flagName, serverSettingNames, settings } from "../../../src/cli/config/settings.ts";
+import { foreignCodeRun } from "../../support/foreign-code.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { jsonLines, logLines } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
@@ -32,12 +34,30 @@ test("every command takes the settings that it uses from the configuration file"
   expect(JSON.parse((await command("token list")).stdout)).toMatchObject({ name: "from-file" });
 });
 
-test("files of the folder where it runs are not read unless they are named", async () => {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file(".env"), "PLANTSTORE_PORT=1\n");
-  writeFileSync(folder.file("bunfig.toml"), 'preload = ["./foreign.ts"]\n');
-  writeFileSync(folder.file("foreign.ts"), 'process.stdout.write("foreign code");\n');
-  expect(await runIn(folder.path, [plantstore, "config"])).toEqual(await runCommand(["config"]));
+test.each([
+  ["a shell", []],
+  ["Node", ["node"]],
+])("started by %s, a command runs no code of the folder where it runs", async (_, under) => {
+  const expected = await runCommand(["config"]);
+  const run = async (folder: string) =>
+    expect(await runIn(folder, [...under, plantstore, "config"])).toEqual(expected);
+  expect(await foreignCodeRun(run)).toEqual([]);
+});
+
+test("nor do a server and its threads, or a sandbox that a test starts", async () => {
+  const within = (folder: string) => ["sh", "-c", 'cd "$0" && exec "$@"', folder];
+  const run = async (folder: string) => {
+    await using server = await RunningServer.start({ under: within(folder) });
+    expect((await post(await server.target(), plantJson(1n, "Monstera"))).status).toBe(200);
+  };
+  const startHelper = async (folder: string) => {
+    using helper = new TemporaryFolder();
+    const executable = helper.file("plantstore");
+    writeFileSync(executable, `#!/bin/sh\ncd '${folder}' && exec '${plantstore}' "$@"\n`, { mode: 0o755 });
+    await using _ = await startSandbox({ executable });
+  };
+  expect(await foreignCodeRun(run)).toEqual([]);
+  expect(await foreignCodeRun(startHelper)).toEqual([]);
 });
 
 test("a pipe as a configuration file is an error, and is not waited for", async () => {

@@ -4,8 +4,9 @@
 import { expect, test } from "bun:test";
 import { basename, dirname } from "node:path";
 import { allRules as rules } from "../../support/conformance.ts";
+import { foreignCodeRun } from "../../support/foreign-code.ts";
 import { npmEnvironment, packConformance, succeed, unpack } from "../../support/npm-packages.ts";
-import { RunningServer, runProgram, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runIn, runProgram, TemporaryFolder } from "../../support/server.ts";
 
 test("npx runs the package on Node, twice with the same verdicts", async () => {
   using folder = new TemporaryFolder();
@@ -46,4 +47,14 @@ test("npx runs the package on Node, twice with the same verdicts", async () => {
   const unreachable = await check("--url", "http://127.0.0.1:1");
   expect(unreachable.exitCode).toBe(3);
   expect(unreachable.stderr).toMatch(/^plantstore-conformance: cannot connect to 127\.0\.0\.1:1: [^\n]+\n$/);
+});
+
+test("it runs no code of the folder where it runs", async () => {
+  using folder = new TemporaryFolder();
+  await unpack(await packConformance(folder), folder.file("unpacked"));
+  const run = async (current: string) => {
+    const { exitCode, stdout } = await runIn(current, [folder.file("unpacked/dist/main.js"), "--list"]);
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining("ids.beyond-53-bits")]);
+  };
+  expect(await foreignCodeRun(run)).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../../package.json";
+import { foreignCodeRun } from "../../support/foreign-code.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import {
   checkTypes,
@@ -52,6 +53,12 @@ beforeAll(async () => {
   await succeed(project, ["npm", "install", "--ignore-scripts", tarball]);
 });
 afterAll(() => folder[Symbol.dispose]());
+
+test("it runs no code of the folder where it runs", async () => {
+  const run = async (folder: string) =>
+    expect((await runIn(folder, [program, "--version"])).stdout).toStartWith(packageJson.version);
+  expect(await foreignCodeRun(run)).toEqual([]);
+});
 
 test("the package has what it needs, and neither the client nor tests", () => {
   const documents = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "openapi.yaml", "package.json"];
