@@ -39,19 +39,22 @@ function sqlOf(collection: Collection): BatchSql {
   const insertInto = `INSERT INTO "${collection.table}" (${["created_at", "id", "creator", ...columns].join(", ")})`;
   const idType = collection.id.type.column.postgres;
   const arrays = [`$2::${idType}[]`, "$3::int4[]", ...types.map(arrayParameter)].join(", ");
+  const text = `${insertInto} SELECT $1::int8, * FROM unnest(${arrays}) ${onConflict}`;
   const sql = {
     collection,
     columns: ["id", ...columns].join(", "),
     idType,
     types,
     insertInto,
-    insertFromArrays: {
-      name: `plantstore_insert_${collection.table}`,
-      text: `${insertInto} SELECT $1::int8, * FROM unnest(${arrays}) ${onConflict}`,
-    },
+    insertFromArrays: { name: statementName(text), text },
   };
   statements.set(collection, sql);
   return sql;
+}
+
+/** PostgreSQL keeps 63 bytes of a name, so it has no table's: two may begin with the same 45. */
+function statementName(text: string): string {
+  return `plantstore_insert_${new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 32)}`;
 }
 
 /**

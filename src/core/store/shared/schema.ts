@@ -109,13 +109,21 @@ function tableStatement(collection: Collection, engine: Engine): string {
   const idType = id.type.column[engine];
   const columns = [
     // A text is compared by its bytes, whatever the database's collation.
-    `id ${idType === "text" ? 'text COLLATE "C"' : idType} PRIMARY KEY`,
+    `id ${idType === "text" ? 'text COLLATE "C"' : idType} ${primaryKey(table, engine)}`,
     ...fields.map((field) => definition(field, engine)),
     ...(keepsChangeTime ? [changeTimeDefinition(engine)] : []),
     `created_at ${int8} NOT NULL`,
     "creator integer",
   ];
   return `CREATE TABLE "${table}" (${columns.join(", ")}) ${id.type.kind === "integer" ? strict : withoutRowid}`;
+}
+
+/**
+ * PostgreSQL's index of a primary key shares the names of tables, and "items_pkey", its default, may
+ * be the table of another collection. One that begins with x_ ends in 16 hexadecimal digits.
+ */
+function primaryKey(table: string, engine: Engine): string {
+  return engine === "postgres" ? `CONSTRAINT "x_${table}_pkey" PRIMARY KEY` : "PRIMARY KEY";
 }
 
 /** The statements that bring the tables of a store to the collections of a contract. */

@@ -4,7 +4,10 @@
 import { afterAll, expect, test } from "bun:test";
 import { describeError } from "../../../../../src/cli/main.ts";
 import type { OpenMode } from "../../../../../src/core/store/plant-store.ts";
+import { sendJson } from "../../../../support/contract-sandbox.ts";
+import { shelves } from "../../../../support/contracts.ts";
 import { plantJson, post } from "../../../../support/http.ts";
+import { logLines } from "../../../../support/output.ts";
 import { sharedPostgres } from "../../../../support/postgres.ts";
 import { createStore, RunningServer, runCommand, withStore } from "../../../../support/server.ts";
 
@@ -65,6 +68,27 @@ test("the role of a server needs no privilege to create tables", async () => {
 
   await database.query(name, "UPDATE plantstore_schema SET version = 0");
   expect(await serve(server)).toEqual(before);
+});
+
+test.each([
+  ["that begin with the same 46 characters", [`/${"a".repeat(46)}-one`, `/${"a".repeat(46)}-two`]],
+  ["of which one could be the index of the other", ["/items", "/items-pkey"]],
+  ["of the longest name", [`/${"b".repeat(56)}`, `/${"b".repeat(51)}-pkey`]],
+])("tables %s each store their resources", async (_, paths) => {
+  const { address } = await database.newDatabase();
+  const documents = paths.map((path) => JSON.parse(shelves({ name: { type: "string" } }, [], path).text));
+  // Of several collections each needs a path of one resource.
+  const items = paths.map((path) => [`${path}/{id}`, { get: { responses: { 200: { description: "ok" } } } }]);
+  const merged = Object.assign(Object.fromEntries(items), ...documents.map((each) => each.paths));
+  await createStore(address, { text: JSON.stringify({ ...documents[0], paths: merged }) });
+  await using server = await RunningServer.startInProcess({ database: address, args: ["--open"] });
+  for (const path of [...paths, ...paths])
+    expect([path, await sendJson(server.url + path, "POST", { id: 1, name: path }, {})]).toEqual([
+      path,
+      expect.objectContaining({ status: 200, json: { id: 1, name: path } }),
+    ]);
+  const { stderr } = await server.stop();
+  expect(logLines(stderr).filter(({ level }) => level !== "info")).toEqual([]);
 });
 
 test("without a schema, and with a newer one, the error says what to do", async () => {

@@ -80,7 +80,7 @@ const difficult: readonly Plant[] = toPlants([
 // A batch of 7 is too small for COPY, and with Citus one of 300 as well.
 test.each([
   ["COPY", 1_000, undefined, []],
-  ["unnest", 7, undefined, ["plantstore_insert_plants"]],
+  ["unnest", 7, undefined, [expect.stringMatching(/^plantstore_insert_[0-9a-f]{32}$/)]],
   ["VALUES", 1_000, withCitus, []],
 ])(
   "%s: stores plants exactly, and INSERT reports conflicts row by row, with one prepared statement or none",
