@@ -1,8 +1,7 @@
 // plantstore export: prints plants as NDJSON or CSV, all of them or a selection, or writes a file for
 // each collection.
 
-import { existsSync, mkdirSync, renameSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import type { Collection } from "../../core/contract/contract.ts";
@@ -84,14 +83,29 @@ async function exportAll(store: PlantStore, config: ExportConfig, args: readonly
     const counted = { count: 0 };
     try {
       mkdirSync(folder, { recursive: true });
-      // An export that is interrupted leaves no file that looks whole.
-      await writeFile(`${path}.partial`, textsOf(collection, sql, config, {}, counted, progress));
-      renameSync(`${path}.partial`, path);
+      await writeWhole(path, textsOf(collection, sql, config, {}, counted, progress));
     } catch (error) {
       if (error instanceof OperatorError) throw error;
       throw unwritten(path, (error as NodeJS.ErrnoException).code, "run it again");
     }
     if (!quiet) printError(`${path}: ${formatCount(counted.count, collection.words)}`);
+  }
+}
+
+/** Writes a file that only its owner can read. An interrupted export leaves none that looks whole. */
+async function writeWhole(path: string, texts: AsyncIterable<string>): Promise<void> {
+  // The random name and O_EXCL defeat a file or link that another user has put there.
+  const partial = `${path}.${crypto.randomUUID().slice(0, 8)}.partial`;
+  const descriptor = openSync(partial, "wx", 0o600);
+  try {
+    // Bun's writeFile pads the texts of a generator with NUL bytes.
+    for await (const text of texts) appendFileSync(descriptor, text);
+    renameSync(partial, path);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
   }
 }
 
