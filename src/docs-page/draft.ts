@@ -30,7 +30,9 @@ export class Draft {
     this.contract = contract;
     this.operations = operations;
     this.document = parseExactJson(toExactJson(contract.document)) as Description;
-    const { components, paths } = this.document;
+    // OpenAPI 3.1 allows webhooks or components alone.
+    const { components, paths = {} } = this.document;
+    this.document.paths = paths;
     // The first one of a shape counts.
     this.#paths = new Map(
       Object.keys(paths)

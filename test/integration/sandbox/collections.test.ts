@@ -271,6 +271,27 @@ describe("without a collection", () => {
     expect((await send(`${sandbox.url}/hits?text=a`)).status).toBe(200);
   });
 
+  // OpenAPI 3.1 requires one of paths, webhooks and components.
+  test.each([
+    ["webhooks", { webhooks: { hit: { post: { responses: { 204: { description: "Seen." } } } } } }],
+    ["components", { components: { schemas: { Hit: { type: "object" } } } }],
+    ["paths that are null", { paths: null }],
+  ])("a description of nothing but %s is served, with its page", async (name, parts) => {
+    const file = folder.file(`only ${name}.json`);
+    const description = { openapi: "3.1.0", info: { title: "Hits", version: "1" }, ...parts };
+    writeFileSync(file, JSON.stringify(description));
+    const args = ["--contract", file, "--seed", "examples"];
+    await using sandbox = await RunningSandbox.startInProcess({ args });
+    const { paths: _, ...described } = parts as { readonly paths?: unknown };
+    expect((await send(`${sandbox.url}/openapi.json`)).json).toMatchObject({ ...described, paths: {} });
+    const page = await fetch(`${sandbox.url}/`);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<h1>Hits")]);
+    const sent = { headers: { Authorization: "Bearer sandbox" } };
+    expect((await send(`${sandbox.url}/hits`, sent)).status).toBe(404);
+    expect((await sandbox.control("GET", "/openapi.json")).status).toBe(200);
+    expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+  });
+
   test("a server and the kit say why there is none", async () => {
     const contract = ["--contract", contractFile("search.yaml")];
     const reason = "the contract cannot be served: the POST of /notes has no body of application/json";
