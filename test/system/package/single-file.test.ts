@@ -2,7 +2,7 @@
 // everything in it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, chownSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import packageJson from "../../../package.json";
 import { build, hostTarget, licensesName } from "../../../scripts/build.ts";
