@@ -32,9 +32,9 @@ export const licensesName = "plantstore.LICENSES";
 /** Each is a script of its own in the executable. */
 const entryPoints = [
   "src/cli/main.ts",
-  "src/core/store/sqlite/commit-worker.ts",
-  "src/core/store/sqlite/checkpoint-worker.ts",
-  "src/core/store/sqlite/sql-worker.ts",
+  "src/store/sqlite/commit-worker.ts",
+  "src/store/sqlite/checkpoint-worker.ts",
+  "src/store/sqlite/sql-worker.ts",
 ];
 
 if (import.meta.main && process.argv[2] === "package") {

@@ -9,31 +9,64 @@ const root = join(import.meta.dir, "..");
 export const layers: readonly (readonly string[])[] = [
   ["packages/client/src"],
   ["packages/sandbox/src"],
-  ["src/core/operator-error.ts"],
-  ["src/core/contract"],
-  ["src/contract-file"],
-  // Above the contract and below the server, of which it imports nothing.
-  ["src/conformance"],
+  ["src/base"],
+  ["src/json"],
+  ["src/contract"],
+  ["src/store/sql-connection.ts", "src/store/fair-share.ts"],
+  ["src/store/shared"],
+  ["src/store/migration"],
   [
-    "src/core/long-body.ts",
-    "src/core/loopback.ts",
-    "src/core/time-limit.ts",
-    "src/core/coalesced-work.ts",
-    "src/core/observability/terminal.ts",
+    "src/store/plant-store.ts",
+    "src/store/group-commit.ts",
+    "src/store/groups.ts",
+    "src/store/operation-store.ts",
   ],
-  ["src/core/observability"],
-  ["src/core/store"],
-  ["src/core/auth"],
-  ["src/core/http", "src/core/admin"],
-  ["src/core/server.ts"],
+  ["src/store/sqlite", "src/store/postgres"],
+  ["src/store/citus"],
+  ["src/store/open-store.ts"],
+  ["src/auth"],
+  ["src/http"],
+  ["src/admin"],
+  ["src/plants"],
+  ["src/service"],
+  // The core ends above this line.
+  ["src/openapi/document"],
+  ["src/openapi/schema"],
+  ["src/openapi/description", "src/openapi/default-contract.ts"],
+  ["src/openapi/files", "src/openapi/compiler.ts"],
+  ["packages/conformance/src/wire", "packages/conformance/src/plants"],
+  ["packages/conformance/src/failures"],
+  ["packages/conformance/src/requests"],
+  ["packages/conformance/src/rules"],
+  ["packages/conformance/src/run"],
+  ["packages/conformance/src/reports"],
+  ["packages/conformance/src/command.ts", "packages/conformance/src/package-main.ts"],
+  ["src/index.ts"],
   ["src/admin-pages"],
   ["src/docs-page"],
-  ["src/operations"],
-  ["src/collection-operations"],
+  ["src/transfer"],
+  ["src/console/page-contract.ts", "src/console/console-context.ts", "src/console/parameters.ts"],
+  ["src/console/reads", "src/console/session"],
+  ["src/console/calls"],
+  ["src/console/page"],
   ["src/console"],
   ["src/sandbox"],
-  ["src/cli", "src/index.ts"],
+  ["src/process/config", "src/process/log"],
+  ["src/process"],
+  ["src/cli/command-options.ts"],
+  ["src/cli/commands"],
+  ["src/cli"],
 ];
+
+/** The folders of the core: those of the layers up to startServer's. */
+export const coreFolders: readonly string[] = [
+  ...new Set(layers.slice(0, layers.findIndex(([name]) => name === "src/service") + 1).flatMap(foldersOf)),
+];
+
+/** The folders of src/ that a layer is in. */
+export function foldersOf(layer: readonly string[]): string[] {
+  return [...new Set(layer.flatMap((path) => /^src\/[a-z-]+(?=\/|$)/.exec(path) ?? []))];
+}
 
 export interface Source {
   readonly path: string;
@@ -51,7 +84,7 @@ export async function readFiles(...patterns: readonly string[]): Promise<Source[
 }
 
 /** Copies of packages: scripts/vendored.ts. */
-const vendored = ["src/console/page/library.js", "src/core/observability/opentelemetry.js"];
+const vendored = ["src/console/page/library.js", "src/process/log/opentelemetry.js"];
 
 export async function readSources(): Promise<Source[]> {
   const files = await readFiles("src/**/*.{js,ts}", "packages/*/src/**/*.{js,ts}");

@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../package.json";
-import { OperatorError } from "../src/core/operator-error.ts";
+import { OperatorError } from "../src/base/operator-error.ts";
 import { build, executableName, parseTargets, type Target } from "./build.ts";
 import { sbom } from "./sbom.ts";
 

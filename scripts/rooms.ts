@@ -2,15 +2,15 @@
 // layers that a test enforces.
 
 import { join } from "node:path";
-import { findImports, layers, readSources } from "./layers.ts";
+import { coreFolders, findImports, foldersOf, layers, readSources } from "./layers.ts";
 
 /** From the left, and chosen so that no line crosses a box. All other folders are in the second. */
 const columns: readonly (readonly string[])[] = [
-  ["src/docs-page"],
+  ["src/docs-page", "src/sandbox"],
   [],
-  ["src/cli", "src/collection-operations", "src/operations"],
-  ["src/core/admin"],
-  ["src/conformance", "src/contract-file"],
+  ["src/transfer", "src/admin-pages", "src/json"],
+  ["src/admin"],
+  ["src/openapi"],
 ];
 const columnWidth = 172;
 const boxWidth = 160;
@@ -49,7 +49,7 @@ export async function drawRooms(): Promise<string> {
       .map(([, to]) => drawLine(from, to, places)),
   );
   const boxes = places.map(([room, { row, column }]) => {
-    const kind = room.startsWith("src/core/") ? "core" : "extra";
+    const kind = coreFolders.includes(room) ? "core" : "extra";
     return `<rect class="${kind}" x="${x(column) - boxWidth / 2}" y="${y(row)}" width="${boxWidth}" height="${boxHeight}" rx="4"/>
 <text x="${x(column)}" y="${y(row) + 25}">${room.slice("src/".length)}</text>`;
   });
@@ -84,7 +84,7 @@ function drawLine(from: Place, to: Place, places: readonly (readonly [string, Pl
 
 /** The folders that each folder imports, from the lowest layer up. */
 async function readRooms(): Promise<Imports> {
-  const names = layers.flat().filter((name) => /^src\/(?:core\/)?[a-z-]+$/.test(name));
+  const names = [...new Set(layers.flatMap(foldersOf))];
   const imports = new Map(names.map((name) => [name, new Set<string>()]));
   const roomOf = (path: string) => names.find((name) => path.startsWith(`${name}/`));
   for (const source of await readSources()) {
@@ -98,7 +98,11 @@ async function readRooms(): Promise<Imports> {
 /** Joins neighbouring layers that do not import each other. */
 function inRows(imports: Imports): string[][] {
   const rows: string[][] = [];
-  for (const layer of layers.map((names) => names.filter((name) => imports.has(name)))) {
+  const seen = new Set<string>();
+  for (const names of layers.map(foldersOf)) {
+    const layer = names.filter((name) => !seen.has(name));
+    for (const name of layer) seen.add(name);
+    if (layer.length === 0) continue;
     const last = rows.at(-1) ?? [];
     if (layer.some((room) => last.length === 0 || last.some((each) => imports.get(room)?.has(each))))
       rows.push(layer);

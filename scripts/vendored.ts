@@ -14,7 +14,7 @@ export const licenseSeparator = `\n${"-".repeat(80)}\n\n`;
 /** Bundles by their path without `.js`: the types beside each are its exports. */
 const bundles = {
   "src/console/page/library": { target: "browser", minify: true },
-  "src/core/observability/opentelemetry": { target: "bun", minify: { syntax: true, whitespace: true } },
+  "src/process/log/opentelemetry": { target: "bun", minify: { syntax: true, whitespace: true } },
 } as const;
 
 const styleSheet = { path: "src/console/page/uplot.css", original: "node_modules/uplot/dist/uPlot.min.css" };

@@ -1,15 +1,29 @@
 // The package as a library: starts the service inside another program. Bun runs it without a build.
 
-export { decimalSum } from "./collection-operations/decimal-sum.ts";
-export { defineOperation } from "./collection-operations/define-operation.ts";
-export { collectionOperations } from "./collection-operations/index.ts";
-export { boolean, int32, int64, optional, plantId, text } from "./collection-operations/parameters.ts";
-export { makeToken, randomBytes } from "./core/auth/token.ts";
-export type { Collection, Contract, ContractSource } from "./core/contract/contract.ts";
-export { ApiError } from "./core/contract/errors.ts";
-export type { Handler, RequestContext } from "./core/http/handler.ts";
-export type { Operation } from "./core/http/operation.ts";
-export { type ServerEvent, ServerEvents } from "./core/observability/server-event.ts";
-export { ListenError, type RunningServer, type ServerOptions, startServer } from "./core/server.ts";
-export { openServerStore } from "./core/store/open-store.ts";
-export type { PlantStore, StoreEvents } from "./core/store/plant-store.ts";
+import { compiler } from "./openapi/compiler.ts";
+import type { ServerStore } from "./store/group-commit.ts";
+import { openServerStore as openStore } from "./store/open-store.ts";
+import type { OpenMode, OpenOptions, StoreEvents } from "./store/plant-store.ts";
+
+export { makeToken, randomBytes } from "./auth/token.ts";
+export { ApiError } from "./base/errors.ts";
+export { type ServerEvent, ServerEvents } from "./base/server-event.ts";
+export type { Collection, Contract, ContractSource } from "./contract/contract.ts";
+export type { Handler, RequestContext } from "./http/handler.ts";
+export type { Operation } from "./http/operation.ts";
+export { decimalSum } from "./plants/decimal-sum.ts";
+export { defineOperation } from "./plants/define-operation.ts";
+export { collectionOperations } from "./plants/index.ts";
+export { boolean, int32, int64, optional, plantId, text } from "./plants/parameters.ts";
+export { ListenError, type RunningServer, type ServerOptions, startServer } from "./service/server.ts";
+export type { PlantStore, StoreEvents } from "./store/plant-store.ts";
+
+/** Opens a store for a server. Rejects with an error whose message says what to do. */
+export function openServerStore(
+  database: string,
+  mode: OpenMode,
+  events: StoreEvents,
+  options: Omit<OpenOptions, "compiler"> = {},
+): Promise<ServerStore> {
+  return openStore(database, mode, events, { compiler, ...options });
+}

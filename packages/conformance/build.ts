@@ -9,7 +9,7 @@ const program = join(dist, "main.js");
 
 rmSync(dist, { recursive: true, force: true });
 const { outputs } = await Bun.build({
-  entrypoints: [join(import.meta.dir, "../../src/conformance/package-main.ts")],
+  entrypoints: [join(import.meta.dir, "./src/package-main.ts")],
   target: "node",
 });
 await Bun.write(program, `#!/usr/bin/env node\n${await outputs[0]?.text()}`);

@@ -1,7 +1,7 @@
 // Makes the responses of the console and of the sandbox's control, with headers that protect their
 // pages.
 
-import { OperatorError } from "../core/operator-error.ts";
+import { OperatorError } from "../base/operator-error.ts";
 
 /** Scripts, requests and forms of this origin only, and no frame around the page. */
 const contentSecurityPolicy = [

@@ -1,9 +1,9 @@
 // Reads the bodies of requests to the console and to the sandbox's control.
 
-import { ApiError, statusOf } from "../core/contract/errors.ts";
-import { parseExactJson } from "../core/contract/json/exact-json.ts";
-import { decodeUtf8 } from "../core/contract/json/utf8.ts";
-import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";
+import { ApiError, statusOf } from "../base/errors.ts";
+import { type BodyLimits, BodyReader } from "../http/body-reader.ts";
+import { parseExactJson } from "../json/exact-json.ts";
+import { decodeUtf8 } from "../json/utf8.ts";
 import { AdminError } from "./admin-responses.ts";
 
 /** Reads bodies within limits. Throws an AdminError for one that it rejects. */

@@ -1,10 +1,10 @@
 // Runs plantstore <command>. Each command is a file of commands/.
 
 import { Command, CommanderError } from "commander";
-import { OperatorError } from "../core/operator-error.ts";
-import { redactPasswords } from "./config/redact.ts";
-import { commandName, nameCommands } from "./process/command-name.ts";
-import { printError, printLines } from "./process/output.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import { commandName, nameCommands } from "../process/command-name.ts";
+import { redactPasswords } from "../process/config/redact.ts";
+import { printError, printLines } from "../process/output.ts";
 
 const usageExitCode = 2;
 

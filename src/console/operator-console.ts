@@ -1,7 +1,7 @@
 // Serves the console, a page for operators, and its API. What it records of the running server is
 // here; its routes are loaded with the first visit.
 
-import type { AdminRoutes } from "../core/admin/admin-server.ts";
+import type { AdminRoutes } from "../admin/admin-server.ts";
 import type { ConsoleOptions, ConsoleState } from "./console-app.ts";
 import { Reader } from "./reads/reader.ts";
 import { RecentRequests } from "./reads/recent-requests.ts";

@@ -1,9 +1,9 @@
 // Picks the part of the contract that the page gets: the server parses and validates the texts that
 // it shows.
 
-import type { Collection, Contract, Field } from "../core/contract/contract.ts";
-import { sampleBody } from "../core/contract/plant.ts";
-import { capitalized } from "../core/contract/words.ts";
+import type { Collection, Contract, Field } from "../contract/contract.ts";
+import { sampleBody } from "../contract/plant.ts";
+import { capitalized } from "../contract/words.ts";
 
 /** A field of a form. */
 export interface PageField {

@@ -1,6 +1,6 @@
 // Writes code samples of an operation: complete programs that read the token from the environment.
 
-import type { tokenField } from "../core/contract/access.ts";
+import type { tokenField } from "../contract/access.ts";
 
 export interface SampledRequest {
   /**

@@ -1,7 +1,7 @@
 // Finds the collection of an operation: the one whose path it is at or below.
 
-import type { Collection, Contract } from "../core/contract/contract.ts";
-import { encodePath } from "../core/contract/json/percent-encoding.ts";
+import type { Collection, Contract } from "../contract/contract.ts";
+import { encodePath } from "../json/percent-encoding.ts";
 
 /** The collection with the longest such path; undefined for an operation of none. */
 export function collectionAt(

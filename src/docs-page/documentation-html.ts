@@ -2,8 +2,8 @@
 // that sends it, samples, and the reference.
 
 import packageJson from "../../package.json";
-import type { Contract } from "../core/contract/contract.ts";
-import { capitalized } from "../core/contract/words.ts";
+import type { Contract } from "../contract/contract.ts";
+import { capitalized } from "../contract/words.ts";
 import { type Description, firstLineOf } from "./description.ts";
 import { renderForm, tokenInput } from "./form-html.ts";
 import { markdown } from "./markdown.ts";

@@ -1,11 +1,11 @@
 // Responds with the description of the interface, and with its page.
 
 import { staticFiles } from "../admin-pages/static-files.ts";
-import type { Contract } from "../core/contract/contract.ts";
-import { ApiError } from "../core/contract/errors.ts";
-import { type Handler, pathOf } from "../core/http/handler.ts";
-import type { Operation } from "../core/http/operation.ts";
-import { errorResponse } from "../core/http/responses.ts";
+import { ApiError } from "../base/errors.ts";
+import type { Contract } from "../contract/contract.ts";
+import { type Handler, pathOf } from "../http/handler.ts";
+import type { Operation } from "../http/operation.ts";
+import { errorResponse } from "../http/responses.ts";
 import type { Description } from "./description.ts";
 import { documentationOf } from "./documentation-html.ts";
 import { contentTypes, openApiDocuments } from "./openapi-documents.ts";

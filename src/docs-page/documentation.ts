@@ -1,6 +1,6 @@
 // Serves the interface description and its page to anyone, before the handler of the service.
 
-import { type Handler, pathOf } from "../core/http/handler.ts";
+import { type Handler, pathOf } from "../http/handler.ts";
 import type { DocumentationOptions } from "./documentation-responses.ts";
 import { documentNames, fileNames } from "./paths.ts";
 

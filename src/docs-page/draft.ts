@@ -1,11 +1,11 @@
 // Copies the author's description, so that the parts of the server can be added.
 
-import type { Collection, Contract } from "../core/contract/contract.ts";
-import { parseExactJson, toExactJson } from "../core/contract/json/exact-json.ts";
-import { referencedMembers } from "../core/contract/json/json-pointer.ts";
-import type { Json } from "../core/contract/json/json-values.ts";
-import { decodePercent } from "../core/contract/json/percent-encoding.ts";
-import type { Operation } from "../core/http/operation.ts";
+import type { Collection, Contract } from "../contract/contract.ts";
+import type { Operation } from "../http/operation.ts";
+import { parseExactJson, toExactJson } from "../json/exact-json.ts";
+import { referencedMembers } from "../json/json-pointer.ts";
+import type { Json } from "../json/json-values.ts";
+import { decodePercent } from "../json/percent-encoding.ts";
 import type { DescribedOperation, DescribedParameter, Description } from "./description.ts";
 
 export type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };

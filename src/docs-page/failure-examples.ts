@@ -1,26 +1,20 @@
 // Makes examples of errors with the messages that a server sends, by the server's functions.
 
-import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
-import { unknownToken } from "../core/auth/token-cache.ts";
-import type { Access } from "../core/contract/access.ts";
-import { type Collection, type Contract, type Plant, withValue } from "../core/contract/contract.ts";
-import { apiErrorMembers, type ErrorFormat } from "../core/contract/error-format.ts";
-import {
-  ApiError,
-  type ErrorCode,
-  errorRegistry,
-  internalError,
-  isErrorCode,
-} from "../core/contract/errors.ts";
-import { bodyJson, conflictError, parsePlantJson } from "../core/contract/plant.ts";
-import { uncapitalized } from "../core/contract/words.ts";
-import { overloaded } from "../core/http/create-errors.ts";
-import { createOperation } from "../core/http/create-plant.ts";
-import { checkPreconditions, entityTag } from "../core/http/entity-tag.ts";
-import type { Operation } from "../core/http/operation.ts";
-import { missingHeader } from "../core/http/required-headers.ts";
-import { type Route, routerOf } from "../core/http/router.ts";
-import { notServed, unservedOperations } from "../core/http/unserved-operations.ts";
+import { invalidTokenError, missingTokenError } from "../auth/authenticator.ts";
+import { unknownToken } from "../auth/token-cache.ts";
+import { ApiError, type ErrorCode, errorRegistry, internalError, isErrorCode } from "../base/errors.ts";
+import type { Access } from "../contract/access.ts";
+import { type Collection, type Contract, type Plant, withValue } from "../contract/contract.ts";
+import { apiErrorMembers, type ErrorFormat } from "../contract/error-format.ts";
+import { bodyJson, conflictError, parsePlantJson } from "../contract/plant.ts";
+import { uncapitalized } from "../contract/words.ts";
+import type { Operation, OperationRow } from "../http/operation.ts";
+import { missingHeader } from "../http/required-headers.ts";
+import { type Route, routerOf } from "../http/router.ts";
+import { notServed, unservedOperations } from "../http/unserved-operations.ts";
+import { overloaded } from "../plants/create-errors.ts";
+import { createRow } from "../plants/create-plant.ts";
+import { checkPreconditions, entityTag } from "../plants/entity-tag.ts";
 import type { Example } from "./description.ts";
 
 /** The names of examples that differ from those of their errors. */
@@ -52,11 +46,11 @@ export interface ExampleOperation {
 export class ErrorExamples {
   readonly #contract: Contract;
   readonly #basePath: string;
-  readonly #findRoute: (method: string, path: string) => Route;
+  readonly #findRoute: (method: string, path: string) => Route<OperationRow>;
 
   /** @param operations the ones other than the creates. */
   constructor(contract: Contract, operations: readonly Operation[], basePath: string) {
-    const served = [...contract.collections.map(createOperation), ...operations];
+    const served = [...contract.collections.map(createRow), ...operations];
     this.#contract = contract;
     this.#findRoute = routerOf([...served, ...unservedOperations(contract, served)], basePath, contract);
     this.#basePath = basePath;

@@ -1,11 +1,11 @@
 // Describes the failures of operations: codes, header fields, and examples.
 
-import { tokenField } from "../core/contract/access.ts";
-import { type Contract, requiresMatch } from "../core/contract/contract.ts";
-import { type ErrorShape, formOf, pathOfPart } from "../core/contract/error-format.ts";
-import { type ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { uncapitalized } from "../core/contract/words.ts";
-import type { Operation } from "../core/http/operation.ts";
+import { type ApiError, type ErrorCode, errorRegistry } from "../base/errors.ts";
+import { tokenField } from "../contract/access.ts";
+import { type Contract, requiresMatch } from "../contract/contract.ts";
+import { type ErrorShape, formOf, pathOfPart } from "../contract/error-format.ts";
+import { uncapitalized } from "../contract/words.ts";
+import type { Operation } from "../http/operation.ts";
 import type { DescribedResponse } from "./description.ts";
 import { ErrorExamples, type ExampleOperation, toExamples } from "./failure-examples.ts";
 import { headerReferences } from "./served-components.ts";

@@ -1,6 +1,6 @@
 // Renders the forms of the page, which send requests.
 
-import { capitalized } from "../core/contract/words.ts";
+import { capitalized } from "../contract/words.ts";
 import { examplesOf, isIdempotencyKey, jsonMedia } from "./description.ts";
 import type { PlacedOperation } from "./placed-operations.ts";
 import { prefixPlaceholder, placeholder as serverUrl } from "./server-address.ts";

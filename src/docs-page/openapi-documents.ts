@@ -1,7 +1,7 @@
 // Writes the description of the interface in JSON and in YAML.
 
-import { toExactJson } from "../core/contract/json/exact-json.ts";
-import { ExactNumber, numberText } from "../core/contract/json/json-values.ts";
+import { toExactJson } from "../json/exact-json.ts";
+import { ExactNumber, numberText } from "../json/json-values.ts";
 import type { Description } from "./description.ts";
 import type { DocumentName } from "./paths.ts";
 import { escapeUrl, placeholder } from "./server-address.ts";

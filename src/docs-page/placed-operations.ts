@@ -1,9 +1,9 @@
 // Groups the operations as the page shows them, with what its forms need.
 
-import { tokenField } from "../core/contract/access.ts";
-import type { Collection, Contract } from "../core/contract/contract.ts";
-import { readRequirements } from "../core/contract/description/security.ts";
-import type { Json } from "../core/contract/json/json-values.ts";
+import { tokenField } from "../contract/access.ts";
+import type { Collection, Contract } from "../contract/contract.ts";
+import type { Json } from "../json/json-values.ts";
+import { readRequirements } from "../openapi/description/security.ts";
 import { collectionAt } from "./collection-at.ts";
 import {
   type DescribedOperation,

@@ -1,6 +1,6 @@
 // Renders the responses of an operation on the page.
 
-import { toExactJson } from "../core/contract/json/exact-json.ts";
+import { toExactJson } from "../json/exact-json.ts";
 import {
   type DescribedOperation,
   type Description,

@@ -1,9 +1,9 @@
 // Renders the tables of the page: parameters, and the fields of schemas.
 
-import type { Collection } from "../core/contract/contract.ts";
-import { toExactJson } from "../core/contract/json/exact-json.ts";
-import { isStorablePattern } from "../core/contract/schema/patterns.ts";
-import { capitalized } from "../core/contract/words.ts";
+import type { Collection } from "../contract/contract.ts";
+import { capitalized } from "../contract/words.ts";
+import { toExactJson } from "../json/exact-json.ts";
+import { isStorablePattern } from "../openapi/schema/patterns.ts";
 import {
   type DescribedOperation,
   type Description,

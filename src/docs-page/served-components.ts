@@ -2,8 +2,8 @@
 // schemes, and the texts of the resource. All of it is valid in OpenAPI 3.0 as well, where schemas
 // have no `examples`: a description is served in the version that it was written in.
 
-import type { Collection } from "../core/contract/contract.ts";
-import { requiredOf } from "../core/contract/schema/restrictions.ts";
+import type { Collection } from "../contract/contract.ts";
+import { requiredOf } from "../openapi/schema/restrictions.ts";
 import { type DescribedResponse, jsonMedia, type Schema } from "./description.ts";
 import type { Draft, Mutable } from "./draft.ts";
 

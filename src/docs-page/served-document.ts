@@ -1,12 +1,12 @@
 // Makes the contract as it is served: the author's description, which is kept, with the parts that
 // the server adds to every description.
 
-import type { Contract } from "../core/contract/contract.ts";
-import { type methods, operationAt } from "../core/contract/description/described-operation.ts";
-import { errorFormatOf } from "../core/contract/description/error-shapes.ts";
-import { Place } from "../core/contract/description/place.ts";
-import type { ErrorFormat } from "../core/contract/error-format.ts";
-import type { Operation } from "../core/http/operation.ts";
+import type { Contract } from "../contract/contract.ts";
+import type { ErrorFormat } from "../contract/error-format.ts";
+import type { Operation } from "../http/operation.ts";
+import { type methods, operationAt } from "../openapi/description/described-operation.ts";
+import { errorFormatOf } from "../openapi/description/error-shapes.ts";
+import { Place } from "../openapi/document/place.ts";
 import { collectionAt } from "./collection-at.ts";
 import { type Description, type PathItem, parametersOf } from "./description.ts";
 import { type AuthorOperation, Draft } from "./draft.ts";

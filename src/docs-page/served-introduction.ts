@@ -1,11 +1,11 @@
 // Writes the introduction of the served document: the author's text, with paragraphs and chapters
 // of the server.
 
-import { type Access, tokenField } from "../core/contract/access.ts";
-import { type Contract, requiresMatch } from "../core/contract/contract.ts";
-import { type ErrorPart, partsOf, pathOfPart } from "../core/contract/error-format.ts";
-import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
-import { withArticle } from "../core/contract/words.ts";
+import { type ErrorCode, errorRegistry, statusOf } from "../base/errors.ts";
+import { type Access, tokenField } from "../contract/access.ts";
+import { type Contract, requiresMatch } from "../contract/contract.ts";
+import { type ErrorPart, partsOf, pathOfPart } from "../contract/error-format.ts";
+import { withArticle } from "../contract/words.ts";
 import { firstLineOf } from "./description.ts";
 import type { Draft } from "./draft.ts";
 

@@ -1,13 +1,13 @@
 // Describes the operations of the served document: the author's, with samples, examples, parameters
 // and responses of the server.
 
-import { tokenField } from "../core/contract/access.ts";
-import type { Collection, Plant } from "../core/contract/contract.ts";
-import { parseExactJson, toExactJson } from "../core/contract/json/exact-json.ts";
-import { bodyJson } from "../core/contract/plant.ts";
-import { capitalized, withArticle } from "../core/contract/words.ts";
-import type { Operation } from "../core/http/operation.ts";
-import type { DescribedParameters, OperationDocument } from "../core/http/operation-document.ts";
+import { tokenField } from "../contract/access.ts";
+import type { Collection, Plant } from "../contract/contract.ts";
+import { bodyJson } from "../contract/plant.ts";
+import { capitalized, withArticle } from "../contract/words.ts";
+import type { Operation } from "../http/operation.ts";
+import type { DescribedParameters, OperationDocument } from "../http/operation-document.ts";
+import { parseExactJson, toExactJson } from "../json/exact-json.ts";
 import { codeSamples } from "./code-samples.ts";
 import {
   type DescribedParameter,

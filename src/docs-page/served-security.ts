@@ -1,7 +1,7 @@
 // Writes the security requirements of the served document: those that the server can check.
 
-import { readRequirements } from "../core/contract/description/security.ts";
-import type { Json } from "../core/contract/json/json-values.ts";
+import type { Json } from "../json/json-values.ts";
+import { readRequirements } from "../openapi/description/security.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
 
 const bearerAuth = {

@@ -1,8 +1,8 @@
 // Describes control for a contract: openapi-control.yaml with the fields of its collections.
 
-import type { Collection, Contract, Field } from "../core/contract/contract.ts";
-import type { Json } from "../core/contract/json/json-values.ts";
-import { withArticle } from "../core/contract/words.ts";
+import type { Collection, Contract, Field } from "../contract/contract.ts";
+import { withArticle } from "../contract/words.ts";
+import type { Json } from "../json/json-values.ts";
 import text from "./openapi-control.yaml" with { type: "text" };
 import { examplesOf } from "./response-examples.ts";
 

@@ -1,13 +1,13 @@
 // Reads the plants of a sandbox back, and adds one, for control.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import { type Collection, countCodeUnits } from "../core/contract/contract.ts";
-import { ApiError } from "../core/contract/errors.ts";
-import { toExactJson } from "../core/contract/json/exact-json.ts";
-import { conflictError, parsePlantJson, plantJson } from "../core/contract/plant.ts";
-import type { PlantId } from "../core/contract/plant-id.ts";
-import { toEntries } from "../core/store/plant-store.ts";
-import { readPlants } from "../operations/stored-plants.ts";
+import { ApiError } from "../base/errors.ts";
+import { type Collection, countCodeUnits } from "../contract/contract.ts";
+import { conflictError, parsePlantJson, plantJson } from "../contract/plant.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import { toExactJson } from "../json/exact-json.ts";
+import { readPlants } from "../plants/stored-plants.ts";
+import { toEntries } from "../store/plant-store.ts";
 import { type ControlRequest, nothingAt, respondControlJson, type SandboxPart } from "./control.ts";
 import { controlName } from "./control-document.ts";
 import type { MemoryStore } from "./memory-store.ts";

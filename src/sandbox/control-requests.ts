@@ -1,7 +1,7 @@
 // Lists the log of requests for control: with a cursor, and a wait for the next request.
 
 import type { RecordedRequest } from "../../packages/sandbox/src/control-types.ts";
-import { decodeUtf8 } from "../core/contract/json/utf8.ts";
+import { decodeUtf8 } from "../json/utf8.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { type LoggedBody, type LoggedRequest, type RequestLog, storedBytes } from "./request-log.ts";
 

@@ -2,9 +2,9 @@
 
 import type { Rule, RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import type { Contract } from "../core/contract/contract.ts";
-import { parseExactJson } from "../core/contract/json/exact-json.ts";
-import { errorMessage, OperatorError } from "../core/operator-error.ts";
+import { errorMessage, OperatorError } from "../base/operator-error.ts";
+import type { Contract } from "../contract/contract.ts";
+import { parseExactJson } from "../json/exact-json.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { controlDocument } from "./control-document.ts";
 import { describedJson } from "./described-json.ts";

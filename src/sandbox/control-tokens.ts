@@ -2,7 +2,7 @@
 
 import type { ClockChange, NewToken } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import { hashToken, makeToken, randomBytes } from "../core/auth/token.ts";
+import { hashToken, makeToken, randomBytes } from "../auth/token.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import type { MemoryStore } from "./memory-store.ts";
 

@@ -4,12 +4,12 @@
 import type { Context } from "hono";
 import { cors as allowOrigins } from "hono/cors";
 import { Hono } from "hono/tiny";
+import type { AdminRoutes } from "../admin/admin-server.ts";
 import { AdminError, respond, respondError } from "../admin-pages/admin-responses.ts";
 import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
-import type { AdminRoutes } from "../core/admin/admin-server.ts";
-import { toExactJson } from "../core/contract/json/exact-json.ts";
-import type { CorsOrigins } from "../core/http/cors.ts";
+import type { CorsOrigins } from "../http/cors.ts";
+import { toExactJson } from "../json/exact-json.ts";
 import { template } from "./control-document.ts";
 import { describedJson, type ParseDescribed } from "./described-json.ts";
 import { type DescribedParameter, parseQuery } from "./described-query.ts";

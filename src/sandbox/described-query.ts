@@ -1,7 +1,7 @@
 // Reads the query of a request by the parameters that openapi-control.yaml describes.
 
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import { int64Max, int64Min, parseInt64 } from "../core/contract/values/int64.ts";
+import { int64Max, int64Min, parseInt64 } from "../json/int64.ts";
 
 /** An integer of the query, or a parameter of the path. */
 export interface DescribedParameter {

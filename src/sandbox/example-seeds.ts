@@ -1,19 +1,19 @@
 // Finds the seeds that a contract has itself: the resources in the examples of its responses.
 
+import { ApiError } from "../base/errors.ts";
 import {
   type Collection,
   type Contract,
   type OpenApiDocument,
   type Plant,
   plantsPath,
-} from "../core/contract/contract.ts";
-import { mediaExamples } from "../core/contract/description/described-operation.ts";
-import { Place } from "../core/contract/description/place.ts";
-import { ApiError } from "../core/contract/errors.ts";
-import { toExactJson } from "../core/contract/json/exact-json.ts";
-import { isObject, type Json } from "../core/contract/json/json-values.ts";
-import { parsePlantJson } from "../core/contract/plant.ts";
-import type { PlantId } from "../core/contract/plant-id.ts";
+} from "../contract/contract.ts";
+import { parsePlantJson } from "../contract/plant.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import { toExactJson } from "../json/exact-json.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import { mediaExamples } from "../openapi/description/described-operation.ts";
+import { Place } from "../openapi/document/place.ts";
 
 interface ExampleSeeds {
   /**

@@ -3,13 +3,17 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
-import { parseExactJson } from "../core/contract/json/exact-json.ts";
-import { isObject, type Json } from "../core/contract/json/json-values.ts";
-import { decodeUtf8 } from "../core/contract/json/utf8.ts";
-import { type Handler, pathOf, type RequestContext } from "../core/http/handler.ts";
-import type { Route } from "../core/http/router.ts";
+import { type Handler, pathOf, type RequestContext } from "../http/handler.ts";
+import { parseExactJson } from "../json/exact-json.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import { decodeUtf8 } from "../json/utf8.ts";
 import { SandboxOperation } from "./described-operations/sandbox-operation.ts";
-import { ForcedResponses, type ForcedResponsesOptions, type RoutedContext } from "./forced-responses.ts";
+import {
+  ForcedResponses,
+  type ForcedResponsesOptions,
+  type FoundRoute,
+  type RoutedContext,
+} from "./forced-responses.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestGate } from "./request-gate.ts";
@@ -68,7 +72,7 @@ export class ForcedOutcomes {
 
   async #choose(
     { method, headers }: Request,
-    route: Route,
+    route: FoundRoute,
     received: ReceivedRequest,
   ): Promise<ForcedOutcome | undefined> {
     const { contract, routes } = this.#options;
@@ -88,7 +92,8 @@ export class ForcedOutcomes {
   async #respond(request: Request, context: RoutedContext, outcome: Outcome): Promise<Response> {
     const { error, example, response: any, commit = false, headers = {} } = outcome;
     const isForced = (error ?? example ?? any) !== undefined;
-    const own = !isForced || commit ? await this.#options.next(request, context) : undefined;
+    const own =
+      !isForced || commit ? await this.#options.next(request, { ...context, route: undefined }) : undefined;
     // A request that is rejected gets its own error.
     if (isForced && own !== undefined && !own.ok) return own;
     const response =

@@ -2,27 +2,32 @@
 // other.
 
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
-import { invalidTokenError, missingTokenError } from "../core/auth/authenticator.ts";
-import type { Caller } from "../core/auth/caller.ts";
-import { unknownToken } from "../core/auth/token-cache.ts";
-import type { Collection, Contract } from "../core/contract/contract.ts";
-import { type ErrorShape, errorMembers, pathOfPart } from "../core/contract/error-format.ts";
-import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import { toExactJson } from "../core/contract/json/exact-json.ts";
-import type { Json } from "../core/contract/json/json-values.ts";
-import { Exchange, type ExchangeDependencies } from "../core/http/exchange.ts";
-import type { RequestContext } from "../core/http/handler.ts";
-import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
-import { requestIdMaker } from "../core/http/request-id.ts";
-import type { Route } from "../core/http/router.ts";
-import { TickBudget } from "../core/http/tick-budget.ts";
-import type { Clock, Emit } from "../core/observability/server-event.ts";
+import { invalidTokenError, missingTokenError } from "../auth/authenticator.ts";
+import type { Caller } from "../auth/caller.ts";
+import { unknownToken } from "../auth/token-cache.ts";
+import { ApiError, type ErrorCode, errorRegistry } from "../base/errors.ts";
+import type { Clock, Emit } from "../base/server-event.ts";
+import type { Collection, Contract } from "../contract/contract.ts";
+import { type ErrorShape, errorMembers, pathOfPart } from "../contract/error-format.ts";
 import { errorsBeforeRate } from "../docs-page/failure-responses.ts";
+import { Exchange, type ExchangeDependencies } from "../http/exchange.ts";
+import type { RequestContext } from "../http/handler.ts";
+import type { OperationRow } from "../http/operation.ts";
+import { RateLimit, type RateLimitResult } from "../http/rate-limit.ts";
+import { requestIdMaker } from "../http/request-id.ts";
+import type { Route } from "../http/router.ts";
+import { TickBudget } from "../http/tick-budget.ts";
+import { toExactJson } from "../json/exact-json.ts";
+import type { Json } from "../json/json-values.ts";
 import type { RequestRoutes } from "./request-routes.ts";
 import { type Example, type Examples, errorCodes, examplesOf } from "./response-examples.ts";
 
-/** The context of a request whose route is known. */
-export type RoutedContext = RequestContext & { readonly route: Route };
+/** The route of a request in a sandbox, which the server finds again. */
+export type FoundRoute = Route<OperationRow>;
+
+export interface RoutedContext extends Omit<RequestContext, "route"> {
+  readonly route: FoundRoute;
+}
 
 export interface ForcedResponsesOptions {
   readonly contract: Contract;
@@ -105,7 +110,7 @@ export class ForcedResponses {
   }
 
   /** Makes an error with its example's message; without an example a 42900 names the rate. */
-  #forcedError(code: ErrorCode, example: Example | undefined, route: Route): ApiError {
+  #forcedError(code: ErrorCode, example: Example | undefined, route: FoundRoute): ApiError {
     const rateError = this.#rateOf(code)?.error;
     if (rateError !== undefined && example === undefined) return rateError;
     const names = pathOfPart(this.#shared.contract.errors.shape, "message") ?? ["message"];

@@ -1,19 +1,19 @@
 // Runs the SQLite engine in memory, where nothing is kept. Its state can be copied and replaced.
 
-import type { Collection, Contract, Plant } from "../core/contract/contract.ts";
-import type { PlantId } from "../core/contract/plant-id.ts";
-import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../core/store/plant-store.ts";
-import type { ReadConnection } from "../core/store/shared/page.ts";
-import { type EditOutcome, editWork, type RecordedEdit } from "../core/store/shared/plant-edit.ts";
-import { SqlTokens, type TokenStore } from "../core/store/shared/sql-tokens.ts";
-import type { SqlWork } from "../core/store/shared/sql-work.ts";
-import { noChange } from "../core/store/shared/store-contract.ts";
-import { Database, sizeLimitOperation } from "../core/store/sqlite/driver.ts";
-import { migrate } from "../core/store/sqlite/migrations.ts";
-import { SqlitePlants } from "../core/store/sqlite/plants.ts";
-import { SqlReader, sqliteTraits } from "../core/store/sqlite/sql-reader.ts";
-import { runWork } from "../core/store/sqlite/sql-work.ts";
-import { Transactions } from "../core/store/sqlite/transactions.ts";
+import type { Collection, Contract, Plant } from "../contract/contract.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import { noChange } from "../store/migration/store-contract.ts";
+import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../store/plant-store.ts";
+import type { ReadConnection } from "../store/shared/page.ts";
+import { type EditOutcome, editWork, type RecordedEdit } from "../store/shared/plant-edit.ts";
+import { SqlTokens, type TokenStore } from "../store/shared/sql-tokens.ts";
+import type { SqlWork } from "../store/shared/sql-work.ts";
+import { Database, sizeLimitOperation } from "../store/sqlite/driver.ts";
+import { migrate } from "../store/sqlite/migrations.ts";
+import { SqlitePlants } from "../store/sqlite/plants.ts";
+import { SqlReader, sqliteTraits } from "../store/sqlite/sql-reader.ts";
+import { runWork } from "../store/sqlite/sql-work.ts";
+import { Transactions } from "../store/sqlite/transactions.ts";
 
 interface Opened {
   readonly database: Database;

@@ -1,8 +1,8 @@
 // Changes the documentation page for a sandbox: fills the token in, and adds a section that says
 // how the sandbox is told what to respond.
 
-import type { tokenField } from "../core/contract/access.ts";
-import type { Handler } from "../core/http/handler.ts";
+import type { tokenField } from "../contract/access.ts";
+import type { Handler } from "../http/handler.ts";
 
 /**
  * Changes the page of a handler, the only response that is HTML.

@@ -2,10 +2,10 @@
 // of Prism: code and example; and delay, in seconds.
 
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
-import { type ErrorShape, errorMembers } from "../core/contract/error-format.ts";
-import { errorRegistry } from "../core/contract/errors.ts";
-import { toExactJson } from "../core/contract/json/exact-json.ts";
-import type { Json } from "../core/contract/json/json-values.ts";
+import { errorRegistry } from "../base/errors.ts";
+import { type ErrorShape, errorMembers } from "../contract/error-format.ts";
+import { toExactJson } from "../json/exact-json.ts";
+import type { Json } from "../json/json-values.ts";
 import type { Example, Examples } from "./response-examples.ts";
 import type { ForcedOutcome } from "./rules.ts";
 

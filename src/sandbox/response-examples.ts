@@ -1,8 +1,8 @@
 // Finds the examples of responses that a sandbox sends, each with its error.
 
 import type { ErrorCode as ErrorNumber } from "../../packages/sandbox/src/control-types.ts";
-import type { Collection, Contract } from "../core/contract/contract.ts";
-import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import { type ErrorCode, errorRegistry } from "../base/errors.ts";
+import type { Collection, Contract } from "../contract/contract.ts";
 import { type Description, jsonMedia, referencedResponse } from "../docs-page/description.ts";
 import { codeOfExample } from "../docs-page/failure-examples.ts";
 import { servedDocument } from "../docs-page/served-document.ts";

@@ -9,9 +9,9 @@ import type {
   TextCondition,
 } from "../../packages/sandbox/src/control-types.ts";
 import { AdminError } from "../admin-pages/admin-responses.ts";
-import type { Collection, Contract } from "../core/contract/contract.ts";
-import { isObject } from "../core/contract/json/json-values.ts";
-import type { PlantId } from "../core/contract/plant-id.ts";
+import type { Collection, Contract } from "../contract/contract.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import { isObject } from "../json/json-values.ts";
 import { controlName, matchableFields } from "./control-document.ts";
 import type { ForcedBy } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";

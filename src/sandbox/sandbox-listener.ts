@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ListenError } from "../core/server.ts";
+import { ListenError } from "../service/server.ts";
 import { formatHead } from "./faults.ts";
 import { ReceivedRequest } from "./received-request.ts";
 import { type RequestLog, wholeBody } from "./request-log.ts";

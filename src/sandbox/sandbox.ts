@@ -3,15 +3,15 @@
 
 import type { RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { TrustedProxies } from "../admin-pages/client-address.ts";
+import { anonymous, creatorName } from "../auth/caller.ts";
 import type { Sessions } from "../console/session/sessions.ts";
-import { anonymous, creatorName } from "../core/auth/caller.ts";
-import { type ContractSource, openOperations } from "../core/contract/contract.ts";
-import { plantStoreSource } from "../core/contract/default-contract.ts";
-import { readContract } from "../core/contract/description/read-contract.ts";
-import type { CorsOrigins } from "../core/http/cors.ts";
-import type { Handler } from "../core/http/handler.ts";
-import type { Operation } from "../core/http/operation.ts";
-import type { OnUnavailable } from "../core/store/plant-store.ts";
+import { type ContractSource, openOperations } from "../contract/contract.ts";
+import type { CorsOrigins } from "../http/cors.ts";
+import type { Handler } from "../http/handler.ts";
+import type { Operation } from "../http/operation.ts";
+import { plantStoreSource } from "../openapi/default-contract.ts";
+import { readContract } from "../openapi/description/read-contract.ts";
+import type { OnUnavailable } from "../store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
 import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { controlDocument, controlName } from "./control-document.ts";

@@ -3,15 +3,15 @@
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Collection, Plant } from "../core/contract/contract.ts";
-import { ApiError } from "../core/contract/errors.ts";
-import { conflictError } from "../core/contract/plant.ts";
-import { OperatorError } from "../core/operator-error.ts";
-import { type PlantStore, toEntries } from "../core/store/plant-store.ts";
-import { formatOfName, openContent } from "../operations/content.ts";
-import { readRecords } from "../operations/file-format.ts";
-import type { ImportRecord } from "../operations/record-reader.ts";
-import { openSource } from "../operations/source.ts";
+import { ApiError } from "../base/errors.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import type { Collection, Plant } from "../contract/contract.ts";
+import { conflictError } from "../contract/plant.ts";
+import { type PlantStore, toEntries } from "../store/plant-store.ts";
+import { formatOfName, openContent } from "../transfer/content.ts";
+import { readRecords } from "../transfer/file-format.ts";
+import type { ImportRecord } from "../transfer/record-reader.ts";
+import { openSource } from "../transfer/source.ts";
 import { exampleSeeds } from "./example-seeds.ts";
 
 /** Larger records are rejected; a plant of the interface is smaller by default. */

@@ -1,10 +1,10 @@
 // Settings as the command line, the environment and files give them.
 
 import { Command } from "commander";
-import { declareFlags, givenFlags } from "../../src/cli/config/command-options.ts";
-import { effectiveSettings, resolveConfig, type ServeConfig } from "../../src/cli/config/resolve.ts";
-import { type SettingName, serverSettingNames } from "../../src/cli/config/settings.ts";
-import { OperatorError } from "../../src/core/operator-error.ts";
+import { OperatorError } from "../../src/base/operator-error.ts";
+import { declareFlags, givenFlags } from "../../src/cli/command-options.ts";
+import { effectiveSettings, resolveConfig, type ServeConfig } from "../../src/process/config/resolve.ts";
+import { type SettingName, serverSettingNames } from "../../src/process/config/settings.ts";
 
 /** The configuration that these arguments, environment variables and files give. */
 export function resolveServeConfig(

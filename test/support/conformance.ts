@@ -1,11 +1,11 @@
 // Runs rules of the conformance suite in this process.
 
 import { randomInt } from "node:crypto";
-import { Contents } from "../../src/conformance/plants/contents.ts";
-import { formatTextReports } from "../../src/conformance/reports/text-report.ts";
-import { rulesFor } from "../../src/conformance/rules/all-rules.ts";
-import type { Level, Rule } from "../../src/conformance/rules/rule.ts";
-import { type ConformanceReport, runConformance } from "../../src/conformance/run/run.ts";
+import { formatTextReports } from "../../packages/conformance/src/reports/text-report.ts";
+import { Contents } from "../../packages/conformance/src/requests/contents.ts";
+import { rulesFor } from "../../packages/conformance/src/rules/all-rules.ts";
+import type { Level, Rule } from "../../packages/conformance/src/rules/rule.ts";
+import { type ConformanceReport, runConformance } from "../../packages/conformance/src/run/run.ts";
 import { plantStore } from "./contracts.ts";
 import type { Target } from "./http.ts";
 

@@ -1,12 +1,12 @@
 // A client of the console's API that sends the requests of its page.
 
-import type { ConsoleContext } from "../../src/console/calls/console-context.ts";
-import type { Collection } from "../../src/core/contract/contract.ts";
-import type { PlantId } from "../../src/core/contract/plant-id.ts";
-import { idMaker } from "../../src/core/http/new-ids.ts";
-import type { ServerEvent } from "../../src/core/observability/server-event.ts";
-import { toEntries } from "../../src/core/store/plant-store.ts";
+import type { ServerEvent } from "../../src/base/server-event.ts";
+import type { ConsoleContext } from "../../src/console/console-context.ts";
+import type { Collection } from "../../src/contract/contract.ts";
+import type { PlantId } from "../../src/contract/plant-id.ts";
+import { idMaker } from "../../src/plants/new-ids.ts";
 import { MemoryStore } from "../../src/sandbox/memory-store.ts";
+import { toEntries } from "../../src/store/plant-store.ts";
 import { type PlantLike, plantStore, readSingle, type SingleContract, toPlants } from "./contracts.ts";
 import { objectOf, thingsDocument } from "./descriptions.ts";
 import { type Answer, send } from "./http.ts";

@@ -1,12 +1,13 @@
 // A server of a contract, with or without a bug, and the rules of that contract.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { collectionOperations } from "../../src/collection-operations/index.ts";
-import { Contents } from "../../src/conformance/plants/contents.ts";
-import { rulesFor } from "../../src/conformance/rules/all-rules.ts";
-import { type Level, levels } from "../../src/conformance/rules/rule.ts";
-import { openServerStore } from "../../src/core/store/open-store.ts";
+import { Contents } from "../../packages/conformance/src/requests/contents.ts";
+import { rulesFor } from "../../packages/conformance/src/rules/all-rules.ts";
+import { type Level, levels } from "../../packages/conformance/src/rules/rule.ts";
 import { servedDocument } from "../../src/docs-page/served-document.ts";
+import { compiler } from "../../src/openapi/compiler.ts";
+import { collectionOperations } from "../../src/plants/index.ts";
+import { openServerStore } from "../../src/store/open-store.ts";
 import { type Bug, startBuggyServer } from "../integration/conformance/buggy-server.ts";
 import { checkConformance, deadPaths, leftOutOf, reportText } from "./conformance.ts";
 import { readSingle } from "./contracts.ts";
@@ -30,7 +31,7 @@ export async function startContractRules(source: { readonly text: string }) {
     `sqlite:${folder.file("store.db")}`,
     "create",
     { onUnavailable: () => undefined, onTaskFailed: () => undefined, onFailed: () => undefined },
-    { contract: source },
+    { compiler, contract: source },
   );
   const service = resources.use(await startInProcess({ store, basePath: "", operations }));
   const target = await service.target();

@@ -1,8 +1,8 @@
 // A sandbox of one of the contracts in test/contracts, or of any other file.
 
 import { join } from "node:path";
-import { readContractFile } from "../../src/contract-file/read-contract-file.ts";
-import { toExactJson } from "../../src/core/contract/json/exact-json.ts";
+import { toExactJson } from "../../src/json/exact-json.ts";
+import { readContractFile } from "../../src/openapi/files/read-contract-file.ts";
 import { readSingle } from "./contracts.ts";
 import { type DescribedThings, thingsDocument } from "./descriptions.ts";
 import { type Answer, send } from "./http.ts";

@@ -1,14 +1,8 @@
 // The contract of the Plant Store, its plants, and contracts of shelves.
 
-import type {
-  Collection,
-  Contract,
-  ContractSource,
-  Plant,
-  Values,
-} from "../../src/core/contract/contract.ts";
-import { plantStoreSource } from "../../src/core/contract/default-contract.ts";
-import { readContract } from "../../src/core/contract/description/read-contract.ts";
+import type { Collection, Contract, ContractSource, Plant, Values } from "../../src/contract/contract.ts";
+import { plantStoreSource } from "../../src/openapi/default-contract.ts";
+import { readContract } from "../../src/openapi/description/read-contract.ts";
 
 /** A contract with the members of its only collection. */
 export type SingleContract = Contract & Collection;

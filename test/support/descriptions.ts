@@ -1,8 +1,8 @@
 // Descriptions of one collection, for tests of what is read of them.
 
-import type { Plant } from "../../src/core/contract/contract.ts";
-import { toExactJson } from "../../src/core/contract/json/exact-json.ts";
-import { parsePlantJson } from "../../src/core/contract/plant.ts";
+import type { Plant } from "../../src/contract/contract.ts";
+import { parsePlantJson } from "../../src/contract/plant.ts";
+import { toExactJson } from "../../src/json/exact-json.ts";
 import { readSingle, type SingleContract } from "./contracts.ts";
 
 type Json = Readonly<Record<string, unknown>>;

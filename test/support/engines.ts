@@ -1,6 +1,6 @@
 // The test matrix: one line for each engine. Suites that hold on every engine loop over it.
 
-import type { ContractSource } from "../../src/core/contract/contract.ts";
+import type { ContractSource } from "../../src/contract/contract.ts";
 import { sharedCitus } from "./citus.ts";
 import { sharedPostgres } from "./postgres.ts";
 import { createStore, TemporaryFolder } from "./server.ts";

@@ -2,8 +2,8 @@
 // and servers that accept them.
 
 import { generateKeyPairSync, sign } from "node:crypto";
-import type { IdentityProvider } from "../../src/core/auth/jwks.ts";
-import type { ServerOptions } from "../../src/core/server.ts";
+import type { IdentityProvider } from "../../src/auth/jwks.ts";
+import type { ServerOptions } from "../../src/service/server.ts";
 import { eventually } from "./eventually.ts";
 import { freshId, plantJson, post } from "./http.ts";
 import { startInProcess } from "./in-process-server.ts";

@@ -2,7 +2,7 @@
 
 import { EventEmitter } from "node:events";
 import { describeError, runCommandLine } from "../../src/cli/main.ts";
-import { type CommandHost, onHost } from "../../src/cli/process/host.ts";
+import { type CommandHost, onHost } from "../../src/process/host.ts";
 import { Output } from "./output.ts";
 
 export class InProcessCommand {

@@ -1,9 +1,10 @@
 // A server in the process of the test, on a free port, if the process is not the subject.
 
-import { type ServerEvent, ServerEvents } from "../../src/core/observability/server-event.ts";
-import { type ServerOptions, startServer } from "../../src/core/server.ts";
-import type { ServerStore } from "../../src/core/store/group-commit.ts";
-import { openServerStore } from "../../src/core/store/open-store.ts";
+import { type ServerEvent, ServerEvents } from "../../src/base/server-event.ts";
+import { compiler } from "../../src/openapi/compiler.ts";
+import { type ServerOptions, startServer } from "../../src/service/server.ts";
+import type { ServerStore } from "../../src/store/group-commit.ts";
+import { openServerStore } from "../../src/store/open-store.ts";
 import type { Target } from "./http.ts";
 import { addToken, readMetric, TemporaryFolder } from "./server.ts";
 
@@ -32,11 +33,16 @@ export async function startInProcess({
   hub.subscribe((event) => emitted.push(event));
   const store =
     givenStore ??
-    (await openServerStore(database, "create", {
-      onUnavailable: (reason) => hub.emit({ kind: "storeUnavailable", reason }),
-      onTaskFailed: (reason) => hub.emit({ kind: "storeTaskFailed", reason }),
-      onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
-    }));
+    (await openServerStore(
+      database,
+      "create",
+      {
+        onUnavailable: (reason) => hub.emit({ kind: "storeUnavailable", reason }),
+        onTaskFailed: (reason) => hub.emit({ kind: "storeTaskFailed", reason }),
+        onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
+      },
+      { compiler },
+    ));
   starting.use(store);
   const admin = { host: "127.0.0.1", port: 0 };
   const server = starting.use(await startServer({ admin, ...options, store, events: hub }));

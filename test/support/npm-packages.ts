@@ -23,11 +23,11 @@ export function packClient(folder: TemporaryFolder): Promise<string> {
 export function packConformance(folder: TemporaryFolder): Promise<string> {
   return packCopy(
     [
-      "src/conformance",
-      "src/contract-file",
-      "src/core/contract",
-      "src/core/operator-error.ts",
       "packages/conformance",
+      "src/base",
+      "src/json",
+      "src/contract",
+      "src/openapi",
       "openapi.yaml",
       "LICENSE",
     ],

@@ -1,8 +1,8 @@
 // Random values: a generator with a seed, and plants for fast-check.
 
 import fc from "fast-check";
-import type { Collection, Field, Plant } from "../../src/core/contract/contract.ts";
-import type { FieldValue } from "../../src/core/contract/values/stored-types.ts";
+import type { Collection, Field, Plant } from "../../src/contract/contract.ts";
+import type { FieldValue } from "../../src/contract/stored-types.ts";
 import { SeededRandom } from "../../src/sandbox/seeded-random.ts";
 import { plantStore } from "./contracts.ts";
 

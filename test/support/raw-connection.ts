@@ -1,6 +1,6 @@
 // TCP connections that send and receive raw bytes, and the responses in them.
 
-import { parseResponse } from "../../src/conformance/run/response-parser.ts";
+import { parseResponse } from "../../packages/conformance/src/wire/response-parser.ts";
 import type { Target } from "./http.ts";
 
 export class RawConnection {

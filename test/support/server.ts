@@ -3,10 +3,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
-import type { ContractSource } from "../../src/core/contract/contract.ts";
-import { storeAt } from "../../src/core/store/open-store.ts";
-import type { OpenMode, PlantStore } from "../../src/core/store/plant-store.ts";
+import { makeToken, randomBytes } from "../../src/auth/token.ts";
+import type { ContractSource } from "../../src/contract/contract.ts";
+import { compiler } from "../../src/openapi/compiler.ts";
+import { storeAt } from "../../src/store/open-store.ts";
+import type { OpenMode, PlantStore } from "../../src/store/plant-store.ts";
 import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
 import { type LogLine, logLines, Output } from "./output.ts";
@@ -70,7 +71,7 @@ export async function collectResult(
 
 /** Creates an empty store in this process, for commands that create none: a command costs 0.2 s. */
 export async function createStore(database: string, contract?: ContractSource): Promise<void> {
-  await using _ = await storeAt(database).open("create", () => undefined, { contract });
+  await using _ = await storeAt(database).open("create", () => undefined, { compiler, contract });
 }
 
 /** Opens a store in this process, and closes it. */
@@ -79,7 +80,7 @@ export async function withStore<T>(
   mode: OpenMode,
   use: (store: PlantStore) => Promise<T>,
 ): Promise<T> {
-  await using store = await storeAt(database).open(mode, () => undefined);
+  await using store = await storeAt(database).open(mode, () => undefined, { compiler });
   return await use(store);
 }
 

@@ -1,6 +1,6 @@
 // Errors of SQLite that no test can provoke.
 
-import { Database, SQLiteError } from "../../src/core/store/sqlite/driver.ts";
+import { Database, SQLiteError } from "../../src/store/sqlite/driver.ts";
 
 /** An error with a code: only SQLite can create an SQLiteError, so a real one is given another. */
 export function sqliteError(code: string): SQLiteError {

@@ -1,10 +1,10 @@
 // Tokens in a database of SQLite that a test has opened itself.
 
-import type { TokenDatabase } from "../../src/core/store/shared/sql-tokens.ts";
-import type { SqlWork } from "../../src/core/store/shared/sql-work.ts";
-import type { Database } from "../../src/core/store/sqlite/driver.ts";
-import { runWork } from "../../src/core/store/sqlite/sql-work.ts";
-import { Transactions } from "../../src/core/store/sqlite/transactions.ts";
+import type { TokenDatabase } from "../../src/store/shared/sql-tokens.ts";
+import type { SqlWork } from "../../src/store/shared/sql-work.ts";
+import type { Database } from "../../src/store/sqlite/driver.ts";
+import { runWork } from "../../src/store/sqlite/sql-work.ts";
+import { Transactions } from "../../src/store/sqlite/transactions.ts";
 
 /** Runs the statements on tokens in the thread of the test. */
 export function tokenDatabase(database: Database): TokenDatabase {

@@ -2,17 +2,18 @@
 
 import { Database } from "bun:sqlite";
 import { Client } from "pg";
-import type { Collection, ContractSource } from "../../src/core/contract/contract.ts";
-import { ApiError } from "../../src/core/contract/errors.ts";
-import { parsePlantJson } from "../../src/core/contract/plant.ts";
-import type { ServerStore } from "../../src/core/store/group-commit.ts";
-import { openServerStore } from "../../src/core/store/open-store.ts";
-import { type PlantStore, toEntries } from "../../src/core/store/plant-store.ts";
-import type { EditOutcome, PlantEdit } from "../../src/core/store/shared/plant-edit.ts";
-import type { SqlConnection } from "../../src/core/store/sql-connection.ts";
-import { EditRun } from "../../src/operations/edits.ts";
-import { exportText } from "../../src/operations/export.ts";
-import { countPlants, readPlants, type StoredPlant } from "../../src/operations/stored-plants.ts";
+import { ApiError } from "../../src/base/errors.ts";
+import type { Collection, ContractSource } from "../../src/contract/contract.ts";
+import { parsePlantJson } from "../../src/contract/plant.ts";
+import { compiler } from "../../src/openapi/compiler.ts";
+import { EditRun } from "../../src/plants/edits.ts";
+import { countPlants, readPlants, type StoredPlant } from "../../src/plants/stored-plants.ts";
+import type { ServerStore } from "../../src/store/group-commit.ts";
+import { openServerStore } from "../../src/store/open-store.ts";
+import { type PlantStore, toEntries } from "../../src/store/plant-store.ts";
+import type { EditOutcome, PlantEdit } from "../../src/store/shared/plant-edit.ts";
+import type { SqlConnection } from "../../src/store/sql-connection.ts";
+import { exportText } from "../../src/transfer/export.ts";
 import { onlyCollection, type PlantLike, plantStore, toPlants } from "./contracts.ts";
 import { withStore } from "./server.ts";
 
@@ -48,7 +49,7 @@ export function openedStore(
   contract?: ContractSource,
 ): Promise<ServerStore> {
   const events = { onUnavailable, onTaskFailed: unexpected, onFailed: unexpected };
-  return openServerStore(database, "create", events, { contract });
+  return openServerStore(database, "create", events, { compiler, contract });
 }
 
 /** Stores plants from lines of NDJSON. */

@@ -1,6 +1,6 @@
 // The tokens of a store.
 
-import { type TokenSummary, toTokenSummary } from "../../src/operations/token-summary.ts";
+import { type TokenSummary, toTokenSummary } from "../../src/auth/token-summary.ts";
 import { withStore } from "./server.ts";
 
 /** The tokens of a store, oldest first. */

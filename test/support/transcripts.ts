@@ -1,6 +1,6 @@
 // Requests and responses as a run of the conformance rules records them.
 
-import type { Transcript } from "../../src/conformance/reports/transcript-text.ts";
+import type { Transcript } from "../../packages/conformance/src/failures/transcript-text.ts";
 
 export const bytesOf = (text: string) => Buffer.from(text, "latin1");
 

@@ -1,9 +1,9 @@
 // plantstore backup FILE: copies the store to a file while the server runs.
 
 import { Command } from "commander";
-import { readContract } from "../../core/contract/description/read-contract.ts";
-import { withSettings } from "../config/command-options.ts";
-import { formatCounts, printError } from "../process/output.ts";
+import { readContract } from "../../openapi/description/read-contract.ts";
+import { formatCounts, printError } from "../../process/output.ts";
+import { withSettings } from "../command-options.ts";
 
 export function backupCommand(): Command {
   const command = new Command("backup")
@@ -14,7 +14,7 @@ export function backupCommand(): Command {
       '\nFor PostgreSQL use pg_dump or pg_basebackup.\n"plantstore restore FILE" restores a backup.',
     );
   return withSettings(command, ["database"], async ({ database }, file: string) => {
-    const { backUp } = await import("../../operations/backup.ts");
+    const { backUp } = await import("../../transfer/backup.ts");
     const { plants, contract } = backUp(database, file);
     const { collections } = await readContract(contract);
     printError(`${file}: ${formatCounts(collections, plants)}, verified.`);

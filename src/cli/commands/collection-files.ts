@@ -3,8 +3,8 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Contract } from "../../core/contract/contract.ts";
-import { OperatorError } from "../../core/operator-error.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import type { Contract } from "../../contract/contract.ts";
 
 /** The name of a collection's file without its ending. A name may have slashes. */
 export function fileNameOf(name: string): string {

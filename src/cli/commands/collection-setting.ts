@@ -1,8 +1,8 @@
 // Finds the collection that a command concerns, which --collection names where a contract has
 // several.
 
-import type { Collection, Contract } from "../../core/contract/contract.ts";
-import { OperatorError } from "../../core/operator-error.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import type { Collection, Contract } from "../../contract/contract.ts";
 
 /**
  * The collection with a name or a path, or else the only one. Throws an OperatorError if there is

@@ -1,10 +1,10 @@
 // plantstore config: prints the settings that serve would use, and their sources.
 
 import { Command } from "commander";
-import { withSettings } from "../config/command-options.ts";
-import { effectiveSettings, formatValue } from "../config/resolve.ts";
-import { serverSettingNames, settings } from "../config/settings.ts";
-import { formatTable, printLines } from "../process/output.ts";
+import { effectiveSettings, formatValue } from "../../process/config/resolve.ts";
+import { serverSettingNames, settings } from "../../process/config/settings.ts";
+import { formatTable, printLines } from "../../process/output.ts";
+import { withSettings } from "../command-options.ts";
 
 export function configCommand(): Command {
   const command = new Command("config").description(

@@ -1,9 +1,9 @@
 // plantstore conformance: checks any server against the rules of the contract, and reports.
 
 import { Command } from "commander";
-import { description, help, options, runCommand } from "../../conformance/command.ts";
-import { host } from "../process/host.ts";
-import { printLines } from "../process/output.ts";
+import { description, help, options, runCommand } from "../../../packages/conformance/src/command.ts";
+import { host } from "../../process/host.ts";
+import { printLines } from "../../process/output.ts";
 
 export function conformanceCommand(): Command {
   const command = new Command("conformance").description(description).addHelpText("after", `\n${help}`);

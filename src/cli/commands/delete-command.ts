@@ -1,7 +1,7 @@
 // plantstore delete ID…: deletes plants.
 
 import { Command } from "commander";
-import { withSettings } from "../config/command-options.ts";
+import { withSettings } from "../command-options.ts";
 import { replacePlants } from "./edit-plants.ts";
 
 export function deleteCommand(): Command {

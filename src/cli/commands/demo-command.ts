@@ -4,15 +4,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
-import { readContractFile } from "../../contract-file/read-contract-file.ts";
-import { OperatorError } from "../../core/operator-error.ts";
-import { toEntries } from "../../core/store/plant-store.ts";
-import { withSettings } from "../config/command-options.ts";
-import type { Config, ServeConfig } from "../config/resolve.ts";
-import { serverSettingsWithout } from "../config/settings.ts";
-import { host } from "../process/host.ts";
-import { formatCounts, printError } from "../process/output.ts";
-import { waitForStopSignal } from "../process/signals.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import { readContractFile } from "../../openapi/files/read-contract-file.ts";
+import type { Config, ServeConfig } from "../../process/config/resolve.ts";
+import { serverSettingsWithout } from "../../process/config/settings.ts";
+import { host } from "../../process/host.ts";
+import { formatCounts, printError } from "../../process/output.ts";
+import { waitForStopSignal } from "../../process/signals.ts";
+import { toEntries } from "../../store/plant-store.ts";
+import { withSettings } from "../command-options.ts";
 import { startDemoTraffic, trafficMinutes } from "./demo-traffic.ts";
 import { withStore } from "./with-store.ts";
 
@@ -54,7 +54,7 @@ export function demoCommand(): Command {
       `Two clients send it ${collections.map(({ words }) => words.many).join(", ")} for ${trafficMinutes} minutes: the console shows them.`,
     );
     const sources = { ...config.sources, database: "default", migrate: "default" };
-    const { serve } = await import("../process/serve.ts");
+    const { serve } = await import("../../process/serve.ts");
     isServing = true;
     await serve({ ...config, database, migrate: "on", sources } satisfies ServeConfig, ({ url }, store) =>
       startDemoTraffic(url, store),

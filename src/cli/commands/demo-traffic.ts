@@ -1,12 +1,12 @@
 // Sends the traffic of a demonstration: two clients create resources for some minutes.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeToken, randomBytes } from "../../core/auth/token.ts";
-import { tokenField } from "../../core/contract/access.ts";
-import type { Collection, Plant } from "../../core/contract/contract.ts";
-import { bodyJson, plantJson } from "../../core/contract/plant.ts";
-import { numberedId } from "../../core/contract/plant-id.ts";
-import type { PlantStore } from "../../core/store/plant-store.ts";
+import { makeToken, randomBytes } from "../../auth/token.ts";
+import { tokenField } from "../../contract/access.ts";
+import type { Collection, Plant } from "../../contract/contract.ts";
+import { bodyJson, plantJson } from "../../contract/plant.ts";
+import { numberedId } from "../../contract/plant-id.ts";
+import type { PlantStore } from "../../store/plant-store.ts";
 
 export const trafficMinutes = 5;
 

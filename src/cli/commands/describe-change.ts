@@ -1,8 +1,8 @@
 // Describes in one line how a plant was changed.
 
-import { type Collection, type Values, valueEquals } from "../../core/contract/contract.ts";
-import { plantJson } from "../../core/contract/plant.ts";
-import type { FieldType, FieldValue } from "../../core/contract/values/stored-types.ts";
+import { type Collection, type Values, valueEquals } from "../../contract/contract.ts";
+import { plantJson } from "../../contract/plant.ts";
+import type { FieldType, FieldValue } from "../../contract/stored-types.ts";
 
 /** Characters of each value that are shown. */
 const shownMax = 60;

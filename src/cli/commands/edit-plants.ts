@@ -1,18 +1,18 @@
 // Changes and deletes plants for the commands, as one run of the history.
 
-import { type Collection, type Plant, type Values, valuesEqual } from "../../core/contract/contract.ts";
-import type { PlantId } from "../../core/contract/plant-id.ts";
-import { printable } from "../../core/observability/terminal.ts";
-import type { PlantStore } from "../../core/store/plant-store.ts";
-import { editsMax } from "../../core/store/shared/plant-edit.ts";
-import { type Editor, EditRun } from "../../operations/edits.ts";
-import { parts } from "../../operations/parts.ts";
-import { findPlants } from "../../operations/stored-plants.ts";
-import { parseId } from "../config/parsers.ts";
-import type { Config } from "../config/resolve.ts";
-import { databaseFlag } from "../process/command-name.ts";
-import { host } from "../process/host.ts";
-import { printError } from "../process/output.ts";
+import { parts } from "../../base/parts.ts";
+import { printable } from "../../base/terminal.ts";
+import { type Collection, type Plant, type Values, valuesEqual } from "../../contract/contract.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
+import { type Editor, EditRun } from "../../plants/edits.ts";
+import { findPlants } from "../../plants/stored-plants.ts";
+import { databaseFlag } from "../../process/command-name.ts";
+import { parseId } from "../../process/config/parsers.ts";
+import type { Config } from "../../process/config/resolve.ts";
+import { host } from "../../process/host.ts";
+import { printError } from "../../process/output.ts";
+import type { PlantStore } from "../../store/plant-store.ts";
+import { editsMax } from "../../store/shared/plant-edit.ts";
 import { chosenCollection } from "./collection-setting.ts";
 import { describeChange } from "./describe-change.ts";
 import { withStore } from "./with-store.ts";

@@ -1,8 +1,8 @@
 // Parses flags that are named after the fields of a contract, such as --height-cm 150, once the
 // store is open, as the contract is in it.
 
-import type { Collection, Field } from "../../core/contract/contract.ts";
-import { OperatorError } from "../../core/operator-error.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import type { Collection, Field } from "../../contract/contract.ts";
 
 /**
  * The flag of a field: "_" becomes "-". `--field-` goes before a name that is an option of the

@@ -1,13 +1,13 @@
 // plantstore get ID: prints one plant as JSON.
 
 import { Command } from "commander";
-import { plantJson } from "../../core/contract/plant.ts";
-import { OperatorError } from "../../core/operator-error.ts";
-import { withCreationJson } from "../../operations/export.ts";
-import { findPlants } from "../../operations/stored-plants.ts";
-import { withSettings } from "../config/command-options.ts";
-import { parseId } from "../config/parsers.ts";
-import { printStoredLines } from "../process/output.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import { plantJson } from "../../contract/plant.ts";
+import { findPlants } from "../../plants/stored-plants.ts";
+import { parseId } from "../../process/config/parsers.ts";
+import { printStoredLines } from "../../process/output.ts";
+import { withCreationJson } from "../../transfer/export.ts";
+import { withSettings } from "../command-options.ts";
 import { chosenCollection } from "./collection-setting.ts";
 import { noSuchPlant } from "./edit-plants.ts";
 import { withStore } from "./with-store.ts";

@@ -1,10 +1,9 @@
 // plantstore history: lists the edits of plants, and undoes those of a run.
 
 import { Command } from "commander";
-import type { Contract, Plant } from "../../core/contract/contract.ts";
-import { plantJson } from "../../core/contract/plant.ts";
-import { OperatorError } from "../../core/operator-error.ts";
-import type { SqlConnection } from "../../core/store/sql-connection.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import type { Contract, Plant } from "../../contract/contract.ts";
+import { plantJson } from "../../contract/plant.ts";
 import {
   type Editor,
   type HistoryCursor,
@@ -12,12 +11,13 @@ import {
   type HistoryFilter,
   listEdits,
   undoRun,
-} from "../../operations/edits.ts";
-import { withSettings } from "../config/command-options.ts";
-import { parseId } from "../config/parsers.ts";
-import type { Config } from "../config/resolve.ts";
-import { host } from "../process/host.ts";
-import { formatTable, printError, printStored } from "../process/output.ts";
+} from "../../plants/edits.ts";
+import { parseId } from "../../process/config/parsers.ts";
+import type { Config } from "../../process/config/resolve.ts";
+import { host } from "../../process/host.ts";
+import { formatTable, printError, printStored } from "../../process/output.ts";
+import type { SqlConnection } from "../../store/sql-connection.ts";
+import { withSettings } from "../command-options.ts";
 import { chosenCollection } from "./collection-setting.ts";
 import { describeChange } from "./describe-change.ts";
 import { commandRun } from "./edit-plants.ts";

@@ -2,31 +2,31 @@
 
 import { basename } from "node:path";
 import { Command } from "commander";
-import { printable } from "../../core/observability/terminal.ts";
-import { OperatorError } from "../../core/operator-error.ts";
-import type { PlantStore } from "../../core/store/plant-store.ts";
-import { type Content, formatOfName, openContent } from "../../operations/content.ts";
-import type { CsvHeader } from "../../operations/csv.ts";
-import { EncodingGuess } from "../../operations/encoding.ts";
-import { readRecords } from "../../operations/file-format.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import { printable } from "../../base/terminal.ts";
+import { databaseFlag } from "../../process/command-name.ts";
+import type { Config } from "../../process/config/resolve.ts";
+import { host } from "../../process/host.ts";
+import { printError, printStoredLines } from "../../process/output.ts";
+import { InterruptSignal } from "../../process/signals.ts";
+import type { PlantStore } from "../../store/plant-store.ts";
+import { type Content, formatOfName, openContent } from "../../transfer/content.ts";
+import type { CsvHeader } from "../../transfer/csv.ts";
+import { EncodingGuess } from "../../transfer/encoding.ts";
+import { readRecords } from "../../transfer/file-format.ts";
 import {
   type ImportCounts,
   type ImportOptions,
   importPlants,
   newCounts,
   StoreUnavailable,
-} from "../../operations/import.ts";
-import { type ImportStore, importStore } from "../../operations/import-store.ts";
-import { dryStore, Replacement } from "../../operations/import-update.ts";
-import { Progress } from "../../operations/progress.ts";
-import { RejectedFile } from "../../operations/rejections.ts";
-import { openSource, type Source } from "../../operations/source.ts";
-import { withSettings } from "../config/command-options.ts";
-import type { Config } from "../config/resolve.ts";
-import { databaseFlag } from "../process/command-name.ts";
-import { host } from "../process/host.ts";
-import { printError, printStoredLines } from "../process/output.ts";
-import { InterruptSignal } from "../process/signals.ts";
+} from "../../transfer/import.ts";
+import { type ImportStore, importStore } from "../../transfer/import-store.ts";
+import { dryStore, Replacement } from "../../transfer/import-update.ts";
+import { Progress } from "../../transfer/progress.ts";
+import { RejectedFile } from "../../transfer/rejections.ts";
+import { openSource, type Source } from "../../transfer/source.ts";
+import { withSettings } from "../command-options.ts";
 import { findFiles } from "./collection-files.ts";
 import { chosenCollection } from "./collection-setting.ts";
 import { describeChange } from "./describe-change.ts";

@@ -1,14 +1,14 @@
 // plantstore migrate: creates the store, upgrades its schema, or gives it another contract.
 
 import { Command } from "commander";
-import { readContractFile } from "../../contract-file/read-contract-file.ts";
-import { storeAt } from "../../core/store/open-store.ts";
-import type { PlantStore } from "../../core/store/plant-store.ts";
-import type { MigrationReport } from "../../core/store/shared/store-contract.ts";
-import { describeGoneCollections } from "../../operations/gone-collections.ts";
-import { withSettings } from "../config/command-options.ts";
-import { databaseFlag } from "../process/command-name.ts";
-import { printError } from "../process/output.ts";
+import { readContractFile } from "../../openapi/files/read-contract-file.ts";
+import { databaseFlag } from "../../process/command-name.ts";
+import { printError } from "../../process/output.ts";
+import type { MigrationReport } from "../../store/migration/store-contract.ts";
+import { storeAt } from "../../store/open-store.ts";
+import type { PlantStore } from "../../store/plant-store.ts";
+import { describeGoneCollections } from "../../transfer/gone-collections.ts";
+import { withSettings } from "../command-options.ts";
 import { withStore } from "./with-store.ts";
 
 export function migrateCommand(): Command {

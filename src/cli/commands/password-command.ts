@@ -1,8 +1,8 @@
 // plantstore password: prints the hash of the console's password.
 
 import { Command } from "commander";
-import { OperatorError } from "../../core/operator-error.ts";
-import { printLines } from "../process/output.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import { printLines } from "../../process/output.ts";
 
 /** OWASP's minimum without a second factor; the maximum bounds the time of Argon2. */
 const charactersMin = 15;

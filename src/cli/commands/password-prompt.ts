@@ -2,7 +2,7 @@
 
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { host } from "../process/host.ts";
+import { host } from "../../process/host.ts";
 
 /** Reads a line of standard input; on a terminal it asks first, and turns echo off. */
 export async function promptPassword(question: string): Promise<string> {

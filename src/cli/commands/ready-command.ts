@@ -1,10 +1,10 @@
 // plantstore ready: says whether the server with these settings is ready, for health checks.
 
 import { Command } from "commander";
-import { OperatorError } from "../../core/operator-error.ts";
-import { withSettings } from "../config/command-options.ts";
-import type { Config } from "../config/resolve.ts";
-import { printLines } from "../process/output.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import type { Config } from "../../process/config/resolve.ts";
+import { printLines } from "../../process/output.ts";
+import { withSettings } from "../command-options.ts";
 
 /** Longer than a commit of a store that can still commit. */
 const responseMsMax = 10_000;

@@ -1,16 +1,16 @@
 // plantstore restore FILE: replaces the store with a backup.
 
 import { Command } from "commander";
-import { readContract } from "../../core/contract/description/read-contract.ts";
-import { withSettings } from "../config/command-options.ts";
-import { formatCounts, printError } from "../process/output.ts";
+import { readContract } from "../../openapi/description/read-contract.ts";
+import { formatCounts, printError } from "../../process/output.ts";
+import { withSettings } from "../command-options.ts";
 
 export function restoreCommand(): Command {
   const command = new Command("restore")
     .description("replace the store with a backup; no server may have the store open")
     .argument("<file>", 'a file that "plantstore backup" has written');
   return withSettings(command, ["database", "force"], async ({ database, force }, file: string) => {
-    const { restore } = await import("../../operations/backup.ts");
+    const { restore } = await import("../../transfer/backup.ts");
     const { plants, contract } = restore(database, file, force);
     const { collections } = await readContract(contract);
     printError(

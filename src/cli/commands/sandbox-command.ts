@@ -1,11 +1,11 @@
 // plantstore sandbox: declares the command; process/sandbox.ts runs it.
 
 import { Command } from "commander";
-import { withSettings } from "../config/command-options.ts";
-import { serverSettingsWithout } from "../config/settings.ts";
-import { host } from "../process/host.ts";
-import { printError } from "../process/output.ts";
-import { ReadyFile } from "../process/ready-file.ts";
+import { serverSettingsWithout } from "../../process/config/settings.ts";
+import { host } from "../../process/host.ts";
+import { printError } from "../../process/output.ts";
+import { ReadyFile } from "../../process/ready-file.ts";
+import { withSettings } from "../command-options.ts";
 
 /** The sandbox's own settings, and those of a server except for a kept store and TLS. */
 const settingNames = [
@@ -24,7 +24,7 @@ export function sandboxCommand(): Command {
     printError(`A sandbox: nothing is kept, and ${all} gone when it ends. "plantstore serve" keeps ${them}.`);
     using parent = exitWithParent ? readStandardInput() : undefined;
     // In a separate module, like serve, so that the help of all commands does not load it.
-    const { runSandbox } = await import("../process/sandbox.ts");
+    const { runSandbox } = await import("../../process/sandbox.ts");
     const server = {
       ...config,
       database: "memory:",

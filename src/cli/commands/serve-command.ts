@@ -1,8 +1,8 @@
 // plantstore serve: declares the command; process/serve.ts runs it.
 
 import { Command } from "commander";
-import { withSettings } from "../config/command-options.ts";
-import { serverSettingNames } from "../config/settings.ts";
+import { serverSettingNames } from "../../process/config/settings.ts";
+import { withSettings } from "../command-options.ts";
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(
@@ -10,7 +10,7 @@ export function serveCommand(): Command {
   );
   return withSettings(command, serverSettingNames, async (config) => {
     // A separate module: importing serve.ts costs the help of all commands 30 ms.
-    const { serve } = await import("../process/serve.ts");
+    const { serve } = await import("../../process/serve.ts");
     await serve(config);
   });
 }

@@ -1,12 +1,12 @@
 // plantstore stats: prints the size of the store and the number of tokens.
 
 import { Command } from "commander";
-import { isActive } from "../../core/auth/token.ts";
-import type { Collection } from "../../core/contract/contract.ts";
-import type { PlantStore } from "../../core/store/plant-store.ts";
-import { countPlants } from "../../operations/stored-plants.ts";
-import { withSettings } from "../config/command-options.ts";
-import { formatTable, printLines } from "../process/output.ts";
+import { isActive } from "../../auth/token.ts";
+import type { Collection } from "../../contract/contract.ts";
+import { countPlants } from "../../plants/stored-plants.ts";
+import { formatTable, printLines } from "../../process/output.ts";
+import type { PlantStore } from "../../store/plant-store.ts";
+import { withSettings } from "../command-options.ts";
 import { chosenCollection } from "./collection-setting.ts";
 import { withStore } from "./with-store.ts";
 

@@ -2,12 +2,12 @@
 // seconds.
 
 import { Command } from "commander";
-import { isActive, makeToken, randomBytes } from "../../core/auth/token.ts";
-import { OperatorError } from "../../core/operator-error.ts";
-import { planRotation, type Rotated, type RotationOutcome } from "../../core/store/shared/token-record.ts";
-import { toIsoString, toTokenSummary } from "../../operations/token-summary.ts";
-import { withSettings } from "../config/command-options.ts";
-import { formatTable, issueToken, printError, printStoredLines } from "../process/output.ts";
+import { isActive, makeToken, randomBytes } from "../../auth/token.ts";
+import { toIsoString, toTokenSummary } from "../../auth/token-summary.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import { formatTable, issueToken, printError, printStoredLines } from "../../process/output.ts";
+import { planRotation, type Rotated, type RotationOutcome } from "../../store/shared/token-record.ts";
+import { withSettings } from "../command-options.ts";
 import { withStore } from "./with-store.ts";
 
 export function tokenCommand(): Command {

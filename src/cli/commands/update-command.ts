@@ -1,12 +1,12 @@
 // plantstore update ID: changes the fields of a plant.
 
 import { Command } from "commander";
-import type { Collection, Field, Plant, Values } from "../../core/contract/contract.ts";
-import { ApiError } from "../../core/contract/errors.ts";
-import { parsePlantJson, plantJson } from "../../core/contract/plant.ts";
-import type { FieldValue } from "../../core/contract/values/stored-types.ts";
-import { OperatorError } from "../../core/operator-error.ts";
-import { withSettings } from "../config/command-options.ts";
+import { ApiError } from "../../base/errors.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import type { Collection, Field, Plant, Values } from "../../contract/contract.ts";
+import { parsePlantJson, plantJson } from "../../contract/plant.ts";
+import type { FieldValue } from "../../contract/stored-types.ts";
+import { withSettings } from "../command-options.ts";
 import { replacePlants } from "./edit-plants.ts";
 import { assertFlags, type FieldFlag, flagOf, parseFieldFlags } from "./field-flags.ts";
 

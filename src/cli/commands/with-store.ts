@@ -1,8 +1,9 @@
 // Opens the store for one command, and closes it at the end.
 
-import { storeAt } from "../../core/store/open-store.ts";
-import type { OnUnavailable, OpenMode, OpenOptions, PlantStore } from "../../core/store/plant-store.ts";
-import { printError } from "../process/output.ts";
+import { compiler } from "../../openapi/compiler.ts";
+import { printError } from "../../process/output.ts";
+import { storeAt } from "../../store/open-store.ts";
+import type { OnUnavailable, OpenMode, OpenOptions, PlantStore } from "../../store/plant-store.ts";
 
 interface WithStoreOptions extends Pick<OpenOptions, "contract" | "dropFields" | "onMigrated" | "signal"> {
   /** Called with the reason when a plant cannot be created. */
@@ -17,6 +18,6 @@ export async function withStore<Result>(
   { onUnavailable = () => undefined, ...options }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
-  await using store = await storeAt(database).open(mode, onUnavailable, { report, ...options });
+  await using store = await storeAt(database).open(mode, onUnavailable, { compiler, report, ...options });
   return await use(store);
 }

@@ -2,21 +2,21 @@
 // which is read at the pace of the store, and the response is the report.
 
 import { AdminError } from "../../admin-pages/admin-responses.ts";
-import { capitalized } from "../../core/contract/words.ts";
-import { OperatorError } from "../../core/operator-error.ts";
-import type { Outcome } from "../../core/store/plant-store.ts";
-import { openContent } from "../../operations/content.ts";
-import type { CsvHeader } from "../../operations/csv.ts";
-import { EncodingGuess } from "../../operations/encoding.ts";
-import { readRecords } from "../../operations/file-format.ts";
-import { type FormatName, formatNames } from "../../operations/format-names.ts";
-import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../../operations/import.ts";
-import type { ImportStore } from "../../operations/import-store.ts";
-import { dryStore, Replacement } from "../../operations/import-update.ts";
-import { parts } from "../../operations/parts.ts";
-import { RejectionReport } from "../../operations/rejections.ts";
-import type { ConsoleContext } from "./console-context.ts";
-import { parseChoice } from "./parameters.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import { parts } from "../../base/parts.ts";
+import { capitalized } from "../../contract/words.ts";
+import type { Outcome } from "../../store/plant-store.ts";
+import { openContent } from "../../transfer/content.ts";
+import type { CsvHeader } from "../../transfer/csv.ts";
+import { EncodingGuess } from "../../transfer/encoding.ts";
+import { readRecords } from "../../transfer/file-format.ts";
+import { type FormatName, formatNames } from "../../transfer/format-names.ts";
+import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../../transfer/import.ts";
+import type { ImportStore } from "../../transfer/import-store.ts";
+import { dryStore, Replacement } from "../../transfer/import-update.ts";
+import { RejectionReport } from "../../transfer/rejections.ts";
+import type { ConsoleContext } from "../console-context.ts";
+import { parseChoice } from "../parameters.ts";
 import { PlantChanges } from "./plant-changes.ts";
 import { listedLength, toTexts } from "./shown-plant.ts";
 

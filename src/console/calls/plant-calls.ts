@@ -2,17 +2,17 @@
 // search.
 
 import { BadRequestError, respond } from "../../admin-pages/admin-responses.ts";
-import type { Collection } from "../../core/contract/contract.ts";
-import type { PlantId } from "../../core/contract/plant-id.ts";
-import { errorMessage } from "../../core/operator-error.ts";
-import type { SqlConnection } from "../../core/store/sql-connection.ts";
-import { exportText } from "../../operations/export.ts";
-import { formatNames } from "../../operations/format-names.ts";
-import { parts } from "../../operations/parts.ts";
-import { findPlants, type StoredPlant } from "../../operations/stored-plants.ts";
+import { errorMessage } from "../../base/operator-error.ts";
+import { parts } from "../../base/parts.ts";
+import type { Collection } from "../../contract/contract.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
+import { findPlants, type StoredPlant } from "../../plants/stored-plants.ts";
+import type { SqlConnection } from "../../store/sql-connection.ts";
+import { exportText } from "../../transfer/export.ts";
+import { formatNames } from "../../transfer/format-names.ts";
+import type { ConsoleContext } from "../console-context.ts";
+import { parseChoice, parseId } from "../parameters.ts";
 import { type Filter, parseFilter, searchPlants } from "../reads/plant-search.ts";
-import type { ConsoleContext } from "./console-context.ts";
-import { parseChoice, parseId } from "./parameters.ts";
 import { listedLength, toShown } from "./shown-plant.ts";
 
 /** Plants of one read: on SQLite its result crosses threads, and a plant may have a MiB. */

@@ -2,23 +2,23 @@
 // undo.
 
 import { AdminError, BadRequestError } from "../../admin-pages/admin-responses.ts";
-import { type Collection, type Plant, valuesEqual, withValue } from "../../core/contract/contract.ts";
-import { ApiError, statusOf } from "../../core/contract/errors.ts";
-import { decodePercent } from "../../core/contract/json/percent-encoding.ts";
-import { parsePlantJson, plantJson } from "../../core/contract/plant.ts";
-import type { PlantId } from "../../core/contract/plant-id.ts";
-import { isStorable } from "../../core/contract/values/stored-types.ts";
-import { withArticle } from "../../core/contract/words.ts";
-import { errorOfOutcome } from "../../core/http/create-errors.ts";
-import { takenIdsMax } from "../../core/http/create-plant.ts";
-import type { Notice } from "../../core/observability/server-event.ts";
-import type { Outcome } from "../../core/store/plant-store.ts";
-import { editsMax, type PlantEdit } from "../../core/store/shared/plant-edit.ts";
-import { type EditCounts, EditRun, listEdits, undoRun } from "../../operations/edits.ts";
-import { parts } from "../../operations/parts.ts";
-import { findPlants } from "../../operations/stored-plants.ts";
-import type { ConsoleContext } from "./console-context.ts";
-import { parseId } from "./parameters.ts";
+import { ApiError, statusOf } from "../../base/errors.ts";
+import { parts } from "../../base/parts.ts";
+import type { Notice } from "../../base/server-event.ts";
+import { type Collection, type Plant, valuesEqual, withValue } from "../../contract/contract.ts";
+import { parsePlantJson, plantJson } from "../../contract/plant.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
+import { isStorable } from "../../contract/stored-types.ts";
+import { withArticle } from "../../contract/words.ts";
+import { decodePercent } from "../../json/percent-encoding.ts";
+import { errorOfOutcome } from "../../plants/create-errors.ts";
+import { type EditCounts, EditRun, listEdits, undoRun } from "../../plants/edits.ts";
+import { takenIdsMax } from "../../plants/pending-create.ts";
+import { findPlants } from "../../plants/stored-plants.ts";
+import type { Outcome } from "../../store/plant-store.ts";
+import { editsMax, type PlantEdit } from "../../store/shared/plant-edit.ts";
+import type { ConsoleContext } from "../console-context.ts";
+import { parseId } from "../parameters.ts";
 import { toTexts, versionOf } from "./shown-plant.ts";
 
 /** Edits of a plant that are listed; the command lists all. */

@@ -1,8 +1,8 @@
 // Makes of a plant what the page gets: its values are texts.
 
-import type { Collection, Plant, Values } from "../../core/contract/contract.ts";
-import { plantJson } from "../../core/contract/plant.ts";
-import type { StoredPlant } from "../../operations/stored-plants.ts";
+import type { Collection, Plant, Values } from "../../contract/contract.ts";
+import { plantJson } from "../../contract/plant.ts";
+import type { StoredPlant } from "../../plants/stored-plants.ts";
 
 /** Lists cut texts at this length, in UTF-16 code units. */
 export const listedLength = 300;

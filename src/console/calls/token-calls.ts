@@ -1,11 +1,11 @@
 // Runs the console's calls that list, issue, rotate and revoke tokens.
 
 import { AdminError, BadRequestError } from "../../admin-pages/admin-responses.ts";
-import { isTokenName, makeToken, randomBytes } from "../../core/auth/token.ts";
-import { isStorable } from "../../core/contract/values/stored-types.ts";
-import type { TokenStore } from "../../core/store/shared/sql-tokens.ts";
-import { parseDurationMs, parseExpiry } from "../../operations/duration.ts";
-import { type TokenSummary, toIsoString, toTokenSummary } from "../../operations/token-summary.ts";
+import { isTokenName, makeToken, randomBytes } from "../../auth/token.ts";
+import { type TokenSummary, toIsoString, toTokenSummary } from "../../auth/token-summary.ts";
+import { parseDurationMs, parseExpiry } from "../../base/duration.ts";
+import { isStorable } from "../../contract/stored-types.ts";
+import type { TokenStore } from "../../store/shared/sql-tokens.ts";
 
 export class TokenCalls {
   readonly #store: TokenStore;

@@ -1,7 +1,7 @@
 // Shows the form that adds plants, one after the other.
 
-import { parseInt64 } from "../../core/contract/values/int64.ts";
-import { capitalized, withArticle } from "../../core/contract/words.ts";
+import { capitalized, withArticle } from "../../contract/words.ts";
+import { parseInt64 } from "../../json/int64.ts";
 import type { PlantChanges } from "../calls/plant-changes.ts";
 import { type Answer, post } from "./api.ts";
 import { ActionDialog } from "./dialogs.ts";

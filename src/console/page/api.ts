@@ -1,6 +1,6 @@
 // Sends requests to the console's API.
 
-import { parseExactJson } from "../../core/contract/json/exact-json.ts";
+import { parseExactJson } from "../../json/exact-json.ts";
 import { collectionParameters } from "./shown-contract.ts";
 
 /** The result of a call as JSON carries it: a bigint becomes a string. */

@@ -1,7 +1,7 @@
 // Shows the console: all sections of the collection in view, which it loads again every few
 // seconds, the links to the other collections, and the dialogs of the header.
 
-import { capitalized } from "../../core/contract/words.ts";
+import { capitalized } from "../../contract/words.ts";
 import type { PageCollection } from "../page-contract.ts";
 import { AddPlant } from "./add-plant.ts";
 import { linkTo, readCollection } from "./address.ts";

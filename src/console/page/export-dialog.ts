@@ -1,6 +1,6 @@
 // Shows the export dialog: the browser downloads all plants or those of the search.
 
-import { capitalized } from "../../core/contract/words.ts";
+import { capitalized } from "../../contract/words.ts";
 import { readAddress } from "./address.ts";
 import { apiUrl, download } from "./api.ts";
 import { ActionDialog } from "./dialogs.ts";

@@ -1,6 +1,6 @@
 // Shows the import dialog: a file is chosen and sent, with the progress and the rejected records.
 
-import { capitalized } from "../../core/contract/words.ts";
+import { capitalized } from "../../contract/words.ts";
 import type { Imports } from "../calls/import-calls.ts";
 import { type Answer, download, postFile } from "./api.ts";
 import { Dialog, ErrorMessage } from "./dialogs.ts";

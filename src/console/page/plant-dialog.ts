@@ -1,7 +1,7 @@
 // Shows the dialog of one plant: all of its fields, when and by whom it was created, its change or
 // deletion, and its history.
 
-import { capitalized } from "../../core/contract/words.ts";
+import { capitalized } from "../../contract/words.ts";
 import type { getPlant } from "../calls/plant-calls.ts";
 import type { PlantChanges } from "../calls/plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";

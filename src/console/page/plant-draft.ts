@@ -1,7 +1,7 @@
 // Converts the fields of a plant for a form: their labels, their texts, and the body of what was
 // typed. Its tests run without a browser.
 
-import { capitalized } from "../../core/contract/words.ts";
+import { capitalized } from "../../contract/words.ts";
 import type { PageField } from "../page-contract.ts";
 import { collection, groupName } from "./shown-contract.ts";
 

@@ -1,7 +1,7 @@
 // Shows the list of plants: its search, its pages, and the plant that is open. What is shown is in
 // the address, see address.ts.
 
-import { capitalized, withArticle } from "../../core/contract/words.ts";
+import { capitalized, withArticle } from "../../contract/words.ts";
 import type { PlantCount } from "../reads/plant-count.ts";
 import { type Address, linkTo, readAddress, readCollection, showAddress } from "./address.ts";
 import { type Answer, get } from "./api.ts";

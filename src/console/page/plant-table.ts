@@ -1,6 +1,6 @@
 // Shows the table of plants: its boxes, and links to the plants.
 
-import { capitalized } from "../../core/contract/words.ts";
+import { capitalized } from "../../contract/words.ts";
 import { exactTime } from "./formats.ts";
 import { formatDate, html, untrustedText } from "./markup.ts";
 import { groupLabel, labelOf } from "./plant-draft.ts";

@@ -1,7 +1,7 @@
 // Shows the rules of a sandbox, and a form that adds one as JSON, from an example.
 
 import type { StoredRule } from "../../../packages/sandbox/src/control-types.ts";
-import { toExactJson } from "../../core/contract/json/exact-json.ts";
+import { toExactJson } from "../../json/exact-json.ts";
 import { control } from "./api.ts";
 import { ActionDialog, ErrorMessage } from "./dialogs.ts";
 import { formatCount } from "./formats.ts";

@@ -1,6 +1,6 @@
 // Shows the list of tokens, with dialogs to issue, rotate and revoke them.
 
-import type { TokenSummary } from "../../operations/token-summary.ts";
+import type { TokenSummary } from "../../auth/token-summary.ts";
 import type { TokenCalls } from "../calls/token-calls.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ActionDialog, Confirmation, Dialog, ErrorMessage } from "./dialogs.ts";

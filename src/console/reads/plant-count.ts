@@ -1,8 +1,8 @@
 // Counts all plants of a collection, in parts, so that no other read waits for more than one of
 // them.
 
-import type { PlantId } from "../../core/contract/plant-id.ts";
-import type { ConsoleContext } from "../calls/console-context.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
+import type { ConsoleContext } from "../console-context.ts";
 
 /** Plants of one part, which takes some 20 ms. */
 const partPlants = 200_000;

@@ -2,13 +2,13 @@
 // for a limited time.
 
 import { BadRequestError } from "../../admin-pages/admin-responses.ts";
-import type { Collection, Field } from "../../core/contract/contract.ts";
-import { compareIds, type PlantId } from "../../core/contract/plant-id.ts";
-import { int64Max, int64Min } from "../../core/contract/values/int64.ts";
-import { isStorable } from "../../core/contract/values/stored-types.ts";
-import type { SqlConnection, SqlValue } from "../../core/store/sql-connection.ts";
-import { parseId } from "../calls/parameters.ts";
+import type { Collection, Field } from "../../contract/contract.ts";
+import { compareIds, type PlantId } from "../../contract/plant-id.ts";
+import { isStorable } from "../../contract/stored-types.ts";
+import { int64Max, int64Min } from "../../json/int64.ts";
+import type { SqlConnection, SqlValue } from "../../store/sql-connection.ts";
 import { searchedFields } from "../page-contract.ts";
+import { parseId } from "../parameters.ts";
 
 /** A plant is found if it matches every condition that is given. */
 export interface Filter {

@@ -1,7 +1,7 @@
 // Keeps the console's connection for reading open: opens it again after it has failed.
 
-import type { PlantStore } from "../../core/store/plant-store.ts";
-import { type SqlConnection, SqlTimeout } from "../../core/store/sql-connection.ts";
+import type { PlantStore } from "../../store/plant-store.ts";
+import { type SqlConnection, SqlTimeout } from "../../store/sql-connection.ts";
 
 export class Reader {
   readonly #store: Pick<PlantStore, "openSql">;

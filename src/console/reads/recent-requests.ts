@@ -2,8 +2,8 @@
 // console.
 
 import { BadRequestError } from "../../admin-pages/admin-responses.ts";
-import { errorRegistry, isErrorCode } from "../../core/contract/errors.ts";
-import type { Clock, RequestRecord, ServerEvent } from "../../core/observability/server-event.ts";
+import { errorRegistry, isErrorCode } from "../../base/errors.ts";
+import type { Clock, RequestRecord, ServerEvent } from "../../base/server-event.ts";
 
 /** The newest requests, and as many errors that are older: both rings. */
 const listedMax = 2_000;

@@ -2,9 +2,9 @@
 // charts.
 
 import { createHistogram } from "node:perf_hooks";
-import type { Collection, Contract } from "../../core/contract/contract.ts";
-import { errorRegistry, isErrorCode } from "../../core/contract/errors.ts";
-import type { RequestRecord, ServerEvent } from "../../core/observability/server-event.ts";
+import { errorRegistry, isErrorCode } from "../../base/errors.ts";
+import type { RequestRecord, ServerEvent } from "../../base/server-event.ts";
+import type { Collection, Contract } from "../../contract/contract.ts";
 
 export const sampleMs = 5_000;
 

@@ -2,7 +2,7 @@
 
 import { AdminError } from "../../admin-pages/admin-responses.ts";
 import { toClientKey } from "../../admin-pages/client-address.ts";
-import type { Clock } from "../../core/observability/server-event.ts";
+import type { Clock } from "../../base/server-event.ts";
 
 /**
  * A client may make this many attempts at once, and one more each time that this period has passed.

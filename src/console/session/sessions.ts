@@ -3,8 +3,8 @@
 
 import { parse, serialize } from "hono/utils/cookie";
 import { AdminError } from "../../admin-pages/admin-responses.ts";
-import { randomBytes } from "../../core/auth/token.ts";
-import type { Clock } from "../../core/observability/server-event.ts";
+import { randomBytes } from "../../auth/token.ts";
+import type { Clock } from "../../base/server-event.ts";
 import { LoginLimit } from "./login-limit.ts";
 
 export interface SessionOptions {

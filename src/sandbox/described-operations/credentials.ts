@@ -1,10 +1,10 @@
 // Finds out whether a request has the credentials that an operation requires. A sandbox does not
 // check them: those that a described login responds with are made up.
 
-import type { Place } from "../../core/contract/description/place.ts";
-import { isHeaderName } from "../../core/contract/description/security.ts";
-import { ApiError } from "../../core/contract/errors.ts";
-import { isObject } from "../../core/contract/json/json-values.ts";
+import { ApiError } from "../../base/errors.ts";
+import { isObject } from "../../json/json-values.ts";
+import { isHeaderName } from "../../openapi/description/security.ts";
+import type { Place } from "../../openapi/document/place.ts";
 import type { SentParameters } from "./described-parameters.ts";
 
 /** The error of a request that meets no security requirement of an operation (OpenAPI 3.1, section 4.8.30). */

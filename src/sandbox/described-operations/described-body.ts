@@ -1,14 +1,14 @@
 // Checks the body of a request to a described operation: its media type, and, of JSON, forms and plain
 // text, also the value against its schema.
 
-import { checkOf } from "../../core/contract/description/checks.ts";
-import { matchesMedia } from "../../core/contract/description/described-operation.ts";
-import { expandSchema } from "../../core/contract/description/expanded-schema.ts";
-import { type Place, readableAsync } from "../../core/contract/description/place.ts";
-import { ApiError } from "../../core/contract/errors.ts";
-import { parseExactJson } from "../../core/contract/json/exact-json.ts";
-import type { Json } from "../../core/contract/json/json-values.ts";
-import { decodeUtf8 } from "../../core/contract/json/utf8.ts";
+import { ApiError } from "../../base/errors.ts";
+import { parseExactJson } from "../../json/exact-json.ts";
+import type { Json } from "../../json/json-values.ts";
+import { decodeUtf8 } from "../../json/utf8.ts";
+import { checkOf } from "../../openapi/description/checks.ts";
+import { matchesMedia } from "../../openapi/description/described-operation.ts";
+import { expandSchema } from "../../openapi/description/expanded-schema.ts";
+import { type Place, readableAsync } from "../../openapi/document/place.ts";
 import { faultIn } from "./made-values.ts";
 import { objectOfPairs, type Pair } from "./sent-values.ts";
 

@@ -1,13 +1,13 @@
 // Checks the parameters of a described operation: reads each as the request has it (OpenAPI 3.1,
 // section 4.8.12), and holds it against its schema.
 
-import { checkOf } from "../../core/contract/description/checks.ts";
-import type { DescribedOperation } from "../../core/contract/description/described-operation.ts";
-import { expandSchema } from "../../core/contract/description/expanded-schema.ts";
-import { type Place, readableAsync } from "../../core/contract/description/place.ts";
-import { ApiError } from "../../core/contract/errors.ts";
-import type { Json } from "../../core/contract/json/json-values.ts";
-import type { SchemaCheck } from "../../core/contract/schema/schema-check.ts";
+import { ApiError } from "../../base/errors.ts";
+import type { SchemaCheck } from "../../contract/schema-check.ts";
+import type { Json } from "../../json/json-values.ts";
+import { checkOf } from "../../openapi/description/checks.ts";
+import type { DescribedOperation } from "../../openapi/description/described-operation.ts";
+import { expandSchema } from "../../openapi/description/expanded-schema.ts";
+import { type Place, readableAsync } from "../../openapi/document/place.ts";
 import { faultIn } from "./made-values.ts";
 import { isOnly, itemsOfTexts, mayHave, objectOfPairs, type Pair, valueOfText } from "./sent-values.ts";
 

@@ -2,13 +2,13 @@
 // examples of the description, or made from its schemas.
 
 import { parseAccept } from "hono/utils/accept";
-import { checkOf } from "../../core/contract/description/checks.ts";
-import { matchesMedia, responseAt } from "../../core/contract/description/described-operation.ts";
-import { type Place, readableAsync } from "../../core/contract/description/place.ts";
-import { isHeaderName } from "../../core/contract/description/security.ts";
-import { toExactJson } from "../../core/contract/json/exact-json.ts";
-import { isObject } from "../../core/contract/json/json-values.ts";
-import { anyValue, type SchemaCheck } from "../../core/contract/schema/schema-check.ts";
+import { anyValue, type SchemaCheck } from "../../contract/schema-check.ts";
+import { toExactJson } from "../../json/exact-json.ts";
+import { isObject } from "../../json/json-values.ts";
+import { checkOf } from "../../openapi/description/checks.ts";
+import { matchesMedia, responseAt } from "../../openapi/description/described-operation.ts";
+import { isHeaderName } from "../../openapi/description/security.ts";
+import { type Place, readableAsync } from "../../openapi/document/place.ts";
 import { exampleIn, fits, type ValueMaker } from "./made-values.ts";
 
 /** What a response is chosen by, besides its status. */

@@ -1,10 +1,10 @@
 // Changes a description to that of requests, or of responses: without the readOnly properties that
 // a request need not have, or without the writeOnly ones that a response must not have.
 
-import type { OpenApiDocument } from "../../core/contract/contract.ts";
-import { referencedMembers } from "../../core/contract/json/json-pointer.ts";
-import { isObject, type Json } from "../../core/contract/json/json-values.ts";
-import { requiredOf } from "../../core/contract/schema/restrictions.ts";
+import type { OpenApiDocument } from "../../contract/contract.ts";
+import { referencedMembers } from "../../json/json-pointer.ts";
+import { isObject, type Json } from "../../json/json-values.ts";
+import { requiredOf } from "../../openapi/schema/restrictions.ts";
 
 export type Direction = "request" | "response";
 

@@ -2,18 +2,13 @@
 // them; the validator of the contract decides whether one fits.
 
 import { generateSync } from "json-schema-faker";
-import { mappedSchemas } from "../../core/contract/description/discriminator.ts";
-import { isReference, Place } from "../../core/contract/description/place.ts";
-import { referencedMembers } from "../../core/contract/json/json-pointer.ts";
-import { isObject, type Json, numberText } from "../../core/contract/json/json-values.ts";
-import { numberFormat, textFormat, textFormatNames } from "../../core/contract/schema/formats.ts";
-import {
-  fromVersion30,
-  isAnnotation,
-  mapSubschemas,
-  requiredOf,
-} from "../../core/contract/schema/restrictions.ts";
-import { describeFault, excessOf, type SchemaCheck, Work } from "../../core/contract/schema/schema-check.ts";
+import { describeFault, excessOf, type SchemaCheck, Work } from "../../contract/schema-check.ts";
+import { referencedMembers } from "../../json/json-pointer.ts";
+import { isObject, type Json, numberText } from "../../json/json-values.ts";
+import { mappedSchemas } from "../../openapi/document/discriminator.ts";
+import { isReference, Place } from "../../openapi/document/place.ts";
+import { numberFormat, textFormat, textFormatNames } from "../../openapi/schema/formats.ts";
+import { fromVersion30, isAnnotation, mapSubschemas, requiredOf } from "../../openapi/schema/restrictions.ts";
 
 /** Which values of a description an attempt takes over: all, those that are no objects, or none. */
 type Examples = "all" | "scalars" | "none";

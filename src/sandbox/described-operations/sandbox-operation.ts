@@ -1,17 +1,17 @@
 // Responds to an operation that no collection serves as it is described, in a sandbox. Nothing is
 // kept.
 
-import type { Caller } from "../../core/auth/caller.ts";
-import type { Contract, OpenApiDocument } from "../../core/contract/contract.ts";
-import { type DescribedOperation, operationAt } from "../../core/contract/description/described-operation.ts";
-import { errorFormatOf } from "../../core/contract/description/error-shapes.ts";
-import { ContractError, Place } from "../../core/contract/description/place.ts";
-import { apiErrorMembers, type ErrorFormat, type ErrorShape } from "../../core/contract/error-format.ts";
-import { ApiError } from "../../core/contract/errors.ts";
-import { encodePath } from "../../core/contract/json/percent-encoding.ts";
-import type { Exchange } from "../../core/http/exchange.ts";
-import type { Operation, OperationServices } from "../../core/http/operation.ts";
-import { errorResponse } from "../../core/http/responses.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { ApiError } from "../../base/errors.ts";
+import type { Contract, OpenApiDocument } from "../../contract/contract.ts";
+import { apiErrorMembers, type ErrorFormat, type ErrorShape } from "../../contract/error-format.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import type { Operation, OperationServices } from "../../http/operation.ts";
+import { errorResponse } from "../../http/responses.ts";
+import { encodePath } from "../../json/percent-encoding.ts";
+import { type DescribedOperation, operationAt } from "../../openapi/description/described-operation.ts";
+import { errorFormatOf } from "../../openapi/description/error-shapes.ts";
+import { ContractError, Place } from "../../openapi/document/place.ts";
 import { parsePrefer, unmetPreference } from "../prefer.ts";
 import { missingCredentials } from "./credentials.ts";
 import { type BodyCheck, readBodyCheck } from "./described-body.ts";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { groups, serverSettingNames } from "../../../src/cli/config/settings.ts";
+import { groups, serverSettingNames } from "../../../src/process/config/settings.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { jsonLines, Output } from "../../support/output.ts";
 import { reservePort } from "../../support/ports.ts";

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { startSandbox } from "../../../packages/sandbox/src/index.ts";
-import { flagName, serverSettingNames, settings } from "../../../src/cli/config/settings.ts";
+import { flagName, serverSettingNames, settings } from "../../../src/process/config/settings.ts";
 import { foreignCodeRun } from "../../support/foreign-code.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { jsonLines, logLines } from "../../support/output.ts";

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { startDemoTraffic } from "../../../src/cli/commands/demo-traffic.ts";
-import { readCertificate } from "../../../src/cli/process/certificate.ts";
+import { readCertificate } from "../../../src/process/certificate.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";

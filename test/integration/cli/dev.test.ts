@@ -31,7 +31,7 @@ test("npm run dev restarts the server on a change, also of a file that only a wo
       return urls.length >= times ? urls : undefined;
     });
   const [token = ""] = await output.until((text) => /pst_[\w-]{43}/.exec(text) ?? undefined);
-  for (const [index, file] of ["src/core/http/cors.ts", "src/core/store/sqlite/plants.ts"].entries()) {
+  for (const [index, file] of ["src/http/cors.ts", "src/store/sqlite/plants.ts"].entries()) {
     appendFileSync(folder.file(file), "\n// Changed.\n");
     await started(index + 2);
   }
@@ -41,7 +41,7 @@ test("npm run dev restarts the server on a change, also of a file that only a wo
   // A request that has not arrived delays the end of the server, and another file changes
   // meanwhile.
   await stuckCreate({ url, token }, "Content-Length: 100", "{");
-  const change = () => appendFileSync(folder.file("src/core/http/cors.ts"), "\n// Changed.\n");
+  const change = () => appendFileSync(folder.file("src/http/cors.ts"), "\n// Changed.\n");
   change();
   const port = Number(new URL(url).port);
   await eventually("the server stops", async () => !(await acceptsConnections(port)));

@@ -1,7 +1,7 @@
 // plantstore update, delete and history, and export --with-creation, on every engine.
 
 import { expect, test } from "bun:test";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { toEntries } from "../../../src/store/plant-store.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { jsonLines } from "../../support/output.ts";

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
-import { databaseFlag } from "../../../src/cli/process/command-name.ts";
+import { databaseFlag } from "../../../src/process/command-name.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";

@@ -2,7 +2,7 @@
 // of the next one.
 
 import { expect, test } from "bun:test";
-import type { Outcome } from "../../../src/conformance/run/run.ts";
+import type { Outcome } from "../../../packages/conformance/src/run/run.ts";
 import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
 
 const token = "s3cret";

@@ -2,7 +2,7 @@
 // every rule finds one.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { levels } from "../../../src/conformance/rules/rule.ts";
+import { levels } from "../../../packages/conformance/src/rules/rule.ts";
 import {
   checkConformance,
   reportText,

@@ -1,9 +1,10 @@
 // The kit with a contract of three collections: checks each of them, and reports by collection.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
-import { openServerStore } from "../../../src/core/store/open-store.ts";
+import { compiler } from "../../../src/openapi/compiler.ts";
+import { readContract } from "../../../src/openapi/description/read-contract.ts";
+import { collectionOperations } from "../../../src/plants/index.ts";
+import { openServerStore } from "../../../src/store/open-store.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
@@ -27,7 +28,7 @@ beforeAll(async () => {
     `sqlite:${folder.file("store.db")}`,
     "create",
     { onUnavailable: () => undefined, onTaskFailed: () => undefined, onFailed: () => undefined },
-    { contract: { text } },
+    { compiler, contract: { text } },
   );
   const operations = collections.flatMap((each) => collectionOperations(each));
   service = resources.use(await startInProcess({ store, basePath: "", operations }));

@@ -2,8 +2,8 @@
 // contract describes them.
 
 import { expect, test } from "bun:test";
-import { Contents } from "../../../src/conformance/plants/contents.ts";
-import { rulesFor } from "../../../src/conformance/rules/all-rules.ts";
+import { Contents } from "../../../packages/conformance/src/requests/contents.ts";
+import { rulesFor } from "../../../packages/conformance/src/rules/all-rules.ts";
 import { checkConformance } from "../../support/conformance.ts";
 import { jsonOf, objectOf, readThings } from "../../support/descriptions.ts";
 

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
-import { conforms, countOutcomes } from "../../../src/conformance/run/run.ts";
+import { conforms, countOutcomes } from "../../../packages/conformance/src/run/run.ts";
 import { checkConformance, reportText, rulesNamed } from "../../support/conformance.ts";
 import { settled } from "../../support/settled.ts";
 

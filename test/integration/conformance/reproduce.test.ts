@@ -1,7 +1,7 @@
 // The commands of a report, which show a fault again: a shell sends the very bytes.
 
 import { expect, test } from "bun:test";
-import { reproduce } from "../../../src/conformance/reports/reproduce.ts";
+import { reproduce } from "../../../packages/conformance/src/failures/reproduce.ts";
 import { bytesOf, post, target, token, transcript } from "../../support/transcripts.ts";
 
 const shell = async (line: string, environment: Record<string, string> = {}) =>

@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { type Filter, type Reading, searchPlants } from "../../../src/console/reads/plant-search.ts";
-import type { Plant } from "../../../src/core/contract/contract.ts";
-import { parsePlantJson } from "../../../src/core/contract/plant.ts";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
-import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
+import type { Plant } from "../../../src/contract/contract.ts";
+import { parsePlantJson } from "../../../src/contract/plant.ts";
+import { toEntries } from "../../../src/store/plant-store.ts";
+import type { SqlConnection } from "../../../src/store/sql-connection.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
 import { readThings } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";

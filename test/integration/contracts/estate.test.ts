@@ -2,7 +2,7 @@
 // engine.
 
 import { describe, expect, test } from "bun:test";
-import { parseExactJson } from "../../../src/core/contract/json/exact-json.ts";
+import { parseExactJson } from "../../../src/json/exact-json.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";

@@ -1,7 +1,7 @@
 // What frameworks describe besides lists: ids, responses, statuses and errors.
 
 import { describe, expect, test } from "bun:test";
-import { toExactJson } from "../../../src/core/contract/json/exact-json.ts";
+import { toExactJson } from "../../../src/json/exact-json.ts";
 import { sandboxOfThings } from "../../support/contract-sandbox.ts";
 import { readSingle } from "../../support/contracts.ts";
 import {

@@ -1,9 +1,9 @@
 // A collection whose ids are UUIDs, with replacements and merge patches, on every engine.
 
 import { describe, expect, test } from "bun:test";
-import { clientEditor } from "../../../src/collection-operations/edit-one.ts";
-import { collectionOperations } from "../../../src/collection-operations/index.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { clientEditor } from "../../../src/plants/edit-one.ts";
+import { collectionOperations } from "../../../src/plants/index.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { onlyCollection, readSingle } from "../../support/contracts.ts";

@@ -5,12 +5,12 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import fc from "fast-check";
-import { Contents } from "../../../src/conformance/plants/contents.ts";
-import { rulesFor } from "../../../src/conformance/rules/all-rules.ts";
-import { bearerAccess } from "../../../src/core/contract/access.ts";
-import type { Plant, Representation } from "../../../src/core/contract/contract.ts";
-import { parsePlantJson, plantJson, responseJson } from "../../../src/core/contract/plant.ts";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { Contents } from "../../../packages/conformance/src/requests/contents.ts";
+import { rulesFor } from "../../../packages/conformance/src/rules/all-rules.ts";
+import { bearerAccess } from "../../../src/contract/access.ts";
+import type { Plant, Representation } from "../../../src/contract/contract.ts";
+import { parsePlantJson, plantJson, responseJson } from "../../../src/contract/plant.ts";
+import { toEntries } from "../../../src/store/plant-store.ts";
 import { checkConformance, ofEngines, reportText } from "../../support/conformance.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";

@@ -1,9 +1,9 @@
 // Security as contracts describe it: API keys, bearer tokens, or none, for each operation.
 
 import { expect, test } from "bun:test";
-import { bearerAccess } from "../../../src/core/contract/access.ts";
-import { readRequirements } from "../../../src/core/contract/description/security.ts";
+import { bearerAccess } from "../../../src/contract/access.ts";
 import type { Description } from "../../../src/docs-page/description.ts";
+import { readRequirements } from "../../../src/openapi/description/security.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 

@@ -1,11 +1,11 @@
 // Ids that the server chooses, and retries by Idempotency-Key.
 
 import { describe, expect, test } from "bun:test";
-import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { parseExactJson } from "../../../src/core/contract/json/exact-json.ts";
-import type { PlantId } from "../../../src/core/contract/plant-id.ts";
-import { idMaker } from "../../../src/core/http/new-ids.ts";
+import type { PlantId } from "../../../src/contract/plant-id.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { parseExactJson } from "../../../src/json/exact-json.ts";
+import { collectionOperations } from "../../../src/plants/index.ts";
+import { idMaker } from "../../../src/plants/new-ids.ts";
 import { contractFile, sandboxOfThings, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";

@@ -3,8 +3,8 @@
 
 import { expect, test } from "bun:test";
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { readContractFile } from "../../../src/contract-file/read-contract-file.ts";
-import { exactNumber, parseExactJson, toExactJson } from "../../../src/core/contract/json/exact-json.ts";
+import { exactNumber, parseExactJson, toExactJson } from "../../../src/json/exact-json.ts";
+import { readContractFile } from "../../../src/openapi/files/read-contract-file.ts";
 import { contractFile, sandboxOf, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { readSingle } from "../../support/contracts.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";

@@ -3,8 +3,8 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import type { Plant } from "../../../src/core/contract/contract.ts";
-import { plantJson } from "../../../src/core/contract/plant.ts";
+import type { Plant } from "../../../src/contract/contract.ts";
+import { plantJson } from "../../../src/contract/plant.ts";
 import type { Description } from "../../../src/docs-page/description.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";

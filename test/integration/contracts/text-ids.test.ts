@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { idFormatOf } from "../../../src/core/contract/plant-id.ts";
-import { idMaker, idOfKey } from "../../../src/core/http/new-ids.ts";
+import { idFormatOf } from "../../../src/contract/plant-id.ts";
+import { idMaker, idOfKey } from "../../../src/plants/new-ids.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";

@@ -2,13 +2,13 @@
 // except where nginx cannot send one.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { errorRegistry } from "../../../src/core/contract/errors.ts";
+import { errorRegistry } from "../../../src/base/errors.ts";
 import { plantJson, post as postPlant } from "../../support/http.ts";
 import { type Nginx, startNginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { exchangeRaw, rawAnswers } from "../../support/raw-connection.ts";
 import { RunningServer } from "../../support/server.ts";
-import { matchesSchema } from "../core/http/described-responses.ts";
+import { matchesSchema } from "../http/described-responses.ts";
 
 function parseResponse(received: string) {
   const { answers, rest } = rawAnswers(received);

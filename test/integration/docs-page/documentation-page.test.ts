@@ -1,8 +1,8 @@
 // The documentation page over HTTP: its addresses and headers, and the setting that turns it off.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { OpenApiDocument } from "../../../src/core/contract/contract.ts";
-import { errorRegistry } from "../../../src/core/contract/errors.ts";
+import { errorRegistry } from "../../../src/base/errors.ts";
+import type { OpenApiDocument } from "../../../src/contract/contract.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { contractFile, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { plantStore } from "../../support/contracts.ts";

@@ -1,5 +1,5 @@
 // The failures that the description of another contract has as examples are those that its server
-// sends. Those of the Plant Store are in ../core/http/openapi.test.ts.
+// sends. Those of the Plant Store are in ../http/openapi.test.ts.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Description } from "../../../src/docs-page/description.ts";

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { sampleBody } from "../../../src/core/contract/plant.ts";
+import { sampleBody } from "../../../src/contract/plant.ts";
 import { exampleSeeds } from "../../../src/sandbox/example-seeds.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { plantStore, readSingle } from "../../support/contracts.ts";

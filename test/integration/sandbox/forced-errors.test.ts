@@ -2,7 +2,7 @@
 // registry.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { ErrorCode } from "../../../src/core/contract/errors.ts";
+import type { ErrorCode } from "../../../src/base/errors.ts";
 import { errorCodes } from "../../../src/sandbox/response-examples.ts";
 import { freshId, plantJson, type Target } from "../../support/http.ts";
 import { type RawAnswer, RawConnection, rawAnswers } from "../../support/raw-connection.ts";

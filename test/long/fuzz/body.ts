@@ -1,8 +1,8 @@
 // The parser of bodies, compared with the oracle.
 
-import type { Plant } from "../../../src/core/contract/contract.ts";
-import { ApiError } from "../../../src/core/contract/errors.ts";
-import { parsePlant, plantJson } from "../../../src/core/contract/plant.ts";
+import { ApiError } from "../../../src/base/errors.ts";
+import type { Plant } from "../../../src/contract/contract.ts";
+import { parsePlant, plantJson } from "../../../src/contract/plant.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { parseBody } from "./oracle.ts";
 

@@ -4,7 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { registerSchema, type SchemaObject, validate } from "@hyperjump/json-schema/draft-2020-12";
 import { isLosslessNumber, parse } from "lossless-json";
-import type { Plant } from "../../../src/core/contract/contract.ts";
+import type { Plant } from "../../../src/contract/contract.ts";
 import { plantStore } from "../../support/contracts.ts";
 
 const openapi = plantStore.document as unknown as {

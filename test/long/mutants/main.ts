@@ -1,4 +1,4 @@
-// npm run mutants [-- --all] [FILE...]: breaks one place of the core at a time in a copy of the
+// npm run mutants [-- --all] [FILE...]: breaks one place of src at a time in a copy of the
 // tree, by the rows of mutants.md, and prints which test saw it. The exit code is 1 if one was not
 // seen.
 
@@ -51,7 +51,7 @@ if (broken !== undefined) throw new Error(`the tests fail without a mutant: ${br
 
 let unseen = 0;
 for (const [file = "", text = "", replacement = "", breaks, tests = ""] of mutants) {
-  const path = `${copy}/src/core/${file}`;
+  const path = `${copy}/src/${file}`;
   const source = readFileSync(path, "utf8");
   const count = source.split(text).length - 1;
   if (count === 1)

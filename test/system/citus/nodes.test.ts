@@ -2,14 +2,14 @@
 // creates go on while the coordinator is down, and while shards and nodes change.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
-import { commitBatch } from "../../../src/core/store/postgres/batch.ts";
-import { CitusNode } from "../../../src/core/store/postgres/citus/node.ts";
-import { readShardMaps, type ShardMap } from "../../../src/core/store/postgres/citus/shard-map.ts";
-import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-url.ts";
-import { classifyError } from "../../../src/core/store/postgres/errors.ts";
-import type { Queries } from "../../../src/core/store/postgres/host-pool.ts";
-import { Primary } from "../../../src/core/store/postgres/primary.ts";
+import { CitusNode } from "../../../src/store/citus/node.ts";
+import { readShardMaps, type ShardMap } from "../../../src/store/citus/shard-map.ts";
+import { toEntries } from "../../../src/store/plant-store.ts";
+import { commitBatch } from "../../../src/store/postgres/batch.ts";
+import { parsePostgresUrl } from "../../../src/store/postgres/connection-url.ts";
+import { classifyError } from "../../../src/store/postgres/errors.ts";
+import type { Queries } from "../../../src/store/postgres/host-pool.ts";
+import { Primary } from "../../../src/store/postgres/primary.ts";
 import { CitusCluster, describeCitus } from "../../support/citus.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { YAML } from "bun";
 import packageJson from "../../../package.json";
-import { readEnvironment } from "../../../src/cli/config/sources.ts";
+import { readEnvironment } from "../../../src/process/config/sources.ts";
 
 interface Compose {
   readonly services: {

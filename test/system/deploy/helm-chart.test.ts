@@ -4,8 +4,8 @@
 import { expect, test } from "bun:test";
 import { YAML } from "bun";
 import packageJson from "../../../package.json";
-import { settings } from "../../../src/cli/config/settings.ts";
-import { readEnvironment } from "../../../src/cli/config/sources.ts";
+import { settings } from "../../../src/process/config/settings.ts";
+import { readEnvironment } from "../../../src/process/config/sources.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { runIn } from "../../support/server.ts";
 

@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { settings } from "../../../src/cli/config/settings.ts";
-import { readEnvironment } from "../../../src/cli/config/sources.ts";
+import { settings } from "../../../src/process/config/settings.ts";
+import { readEnvironment } from "../../../src/process/config/sources.ts";
 import { reservePort } from "../../support/ports.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { plantstore, run, TemporaryFolder } from "../../support/server.ts";

@@ -17,7 +17,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { writeFailureMarker } from "../../../src/core/store/sqlite/disk-failure.ts";
+import { writeFailureMarker } from "../../../src/store/sqlite/disk-failure.ts";
 import { plantJson } from "../../support/http.ts";
 import { describeUnless, programPath } from "../../support/programs.ts";
 import {

@@ -1,6 +1,6 @@
 // Sends hostile requests, and checks their outcomes.
 
-import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors.ts";
+import { type ErrorCode, errorRegistry } from "../../../src/base/errors.ts";
 import type { Target } from "../../support/http.ts";
 import type { Load } from "../../support/load.ts";
 import { exchangeRaw, type RawAnswer, rawAnswers } from "../../support/raw-connection.ts";

@@ -1,7 +1,7 @@
 // Hostile requests as data: a name, bytes, and the allowed outcomes. What a rule of conformance
 // checks, or the fuzzer compares with an oracle, is not here.
 
-import type { ErrorCode } from "../../../src/core/contract/errors.ts";
+import type { ErrorCode } from "../../../src/base/errors.ts";
 
 /**
  * `created` is a 200 with the Plant, and the plant in the store. `bare` is a rejection by the HTTP

@@ -150,7 +150,7 @@ test("stack traces of what was built name the lines of the sources", async () =>
   ]);
   expect(exitCode).toBe(1);
   const [, path = "", line = 0] = /at hold \((\S+):(\d+):\d+\)/.exec(stderr) ?? [];
-  expect(path).toEndWith("/src/cli/process/start-server.ts");
+  expect(path).toEndWith("/src/process/start-server.ts");
   expect(readFileSync(path, "utf8").split("\n")[Number(line) - 1]).toContain("Bun.serve");
 });
 

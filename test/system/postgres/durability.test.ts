@@ -2,8 +2,9 @@
 // otherwise rejected when one is opened.
 
 import { describe, expect, test } from "bun:test";
-import { storeAt } from "../../../src/core/store/open-store.ts";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { compiler } from "../../../src/openapi/compiler.ts";
+import { storeAt } from "../../../src/store/open-store.ts";
+import { toEntries } from "../../../src/store/plant-store.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -23,7 +24,7 @@ describe.concurrent("settings with which commits could be lost", () => {
       await using server = await RunningServer.startInProcess({ database: address });
       const target = await server.target();
       const create = async (id: bigint) => (await post(target, plantJson(id, "Monstera"))).status;
-      await using store = await storeAt(address).open("existing", () => undefined);
+      await using store = await storeAt(address).open("existing", () => undefined, { compiler });
       expect(await create(1n)).toBe(200);
       expect(await store.create(toEntries(plantStore, [{ id: 2n, name: "Monstera" }].map(plant)))).toEqual([
         "created",

@@ -3,7 +3,8 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { Client } from "pg";
-import { storeAt } from "../../../src/core/store/open-store.ts";
+import { compiler } from "../../../src/openapi/compiler.ts";
+import { storeAt } from "../../../src/store/open-store.ts";
 import { onlyCollection, plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Load } from "../../support/load.ts";
@@ -96,6 +97,7 @@ test("creates go on while a migration waits for a reader, and it names the reade
   load.start([target], 16, 5);
   const waiting = Promise.withResolvers<string>();
   const migrating = storeAt(address).open("create", () => undefined, {
+    compiler,
     contract: { text: wider },
     report: waiting.resolve,
   });

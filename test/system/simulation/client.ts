@@ -1,8 +1,8 @@
 // A client of the simulation: creates plants, races for ids, replays, sends invalid requests, and
 // records the responses.
 
-import type { Plant, Representation } from "../../../src/core/contract/contract.ts";
-import { plantJson, responseJson } from "../../../src/core/contract/plant.ts";
+import type { Plant, Representation } from "../../../src/contract/contract.ts";
+import { plantJson, responseJson } from "../../../src/contract/plant.ts";
 import { plant as plantOf, plantStore } from "../../support/contracts.ts";
 import type { Random } from "../../support/random.ts";
 import type { SimulationParts } from "./environment.ts";

@@ -1,12 +1,8 @@
 // State that the parts of a simulation share: time, randomness, the trace, and the planted bug.
 
-import type {
-  CreateOutcome,
-  GroupCommitLimits,
-  PendingCreate,
-} from "../../../src/core/store/group-commit.ts";
-import type { PlantStore } from "../../../src/core/store/plant-store.ts";
-import type { TokenStore } from "../../../src/core/store/shared/sql-tokens.ts";
+import type { CreateOutcome, GroupCommitLimits, PendingCreate } from "../../../src/store/group-commit.ts";
+import type { PlantStore } from "../../../src/store/plant-store.ts";
+import type { TokenStore } from "../../../src/store/shared/sql-tokens.ts";
 import type { Random } from "../../support/random.ts";
 import type { VirtualTime } from "../../support/virtual-time.ts";
 

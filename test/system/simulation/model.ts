@@ -1,9 +1,9 @@
 // The model: the plants that clients sent, the responses they got, and what must therefore be in
 // the store.
 
-import type { Plant } from "../../../src/core/contract/contract.ts";
-import { plantJson } from "../../../src/core/contract/plant.ts";
-import type { PlantId } from "../../../src/core/contract/plant-id.ts";
+import type { Plant } from "../../../src/contract/contract.ts";
+import { plantJson } from "../../../src/contract/plant.ts";
+import type { PlantId } from "../../../src/contract/plant-id.ts";
 import { plantStore } from "../../support/contracts.ts";
 
 /** A client's knowledge of its plant once the request has ended. */

@@ -1,7 +1,7 @@
 // Planted bugs, each of which the simulation must find.
 
-import type { Plant } from "../../../src/core/contract/contract.ts";
-import { type Outcome, toEntries } from "../../../src/core/store/plant-store.ts";
+import type { Plant } from "../../../src/contract/contract.ts";
+import { type Outcome, toEntries } from "../../../src/store/plant-store.ts";
 import { plantStore } from "../../support/contracts.ts";
 import type { Mutation } from "./environment.ts";
 

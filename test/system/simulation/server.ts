@@ -1,14 +1,14 @@
 // A server process of the simulation: the real way from a Request to a Response, in front of a
 // simulated store.
 
-import { Authenticator } from "../../../src/core/auth/authenticator.ts";
-import { TokenCache } from "../../../src/core/auth/token-cache.ts";
-import { BodyReader } from "../../../src/core/http/body-reader.ts";
-import { createOperation } from "../../../src/core/http/create-plant.ts";
-import { createHandler, type Handler, inProcess } from "../../../src/core/http/handler.ts";
-import { requestIdMaker } from "../../../src/core/http/request-id.ts";
-import { GroupCommit } from "../../../src/core/store/group-commit.ts";
-import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
+import { Authenticator } from "../../../src/auth/authenticator.ts";
+import { TokenCache } from "../../../src/auth/token-cache.ts";
+import { BodyReader } from "../../../src/http/body-reader.ts";
+import { createHandler, type Handler, inProcess } from "../../../src/http/handler.ts";
+import { requestIdMaker } from "../../../src/http/request-id.ts";
+import { createOperation } from "../../../src/plants/create-plant.ts";
+import { GroupCommit } from "../../../src/store/group-commit.ts";
+import type { NewEntry, Outcome } from "../../../src/store/plant-store.ts";
 import { plantStore } from "../../support/contracts.ts";
 import type { CreateBatch, CreateOne, ProcessStore, SimulationParts } from "./environment.ts";
 import type { SqliteEnvironment } from "./sqlite-environment.ts";
@@ -61,13 +61,14 @@ export class SimulatedServer {
     this.#tokens = new TokenCache(this.#store.tokens, time.wallNow, () => undefined);
     this.#handler = createHandler({
       contract: plantStore,
-      targets: new Map([
-        [
-          plantStore.table,
-          { collection: plantStore, newId: () => 1n, itemPath: undefined, readStored: undefined },
-        ],
-      ]),
-      operations: [createOperation(plantStore)],
+      operations: [
+        createOperation({
+          collection: plantStore,
+          newId: () => 1n,
+          itemPath: undefined,
+          readStored: undefined,
+        }),
+      ],
       storeOf: undefined,
       authenticator: new Authenticator(this.#tokens, undefined),
       resolveCreator: async () => undefined,

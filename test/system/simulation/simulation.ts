@@ -1,7 +1,7 @@
 // One simulation: a server, clients and an environment with injected faults, all driven by one
 // seed.
 
-import { makeToken } from "../../../src/core/auth/token.ts";
+import { makeToken } from "../../../src/auth/token.ts";
 import { Random } from "../../support/random.ts";
 import { VirtualTime } from "../../support/virtual-time.ts";
 import { Client, type ClientParts } from "./client.ts";

@@ -1,16 +1,16 @@
 // The SQLite engine with a disk that fails: the real statements on a real SQLite, with injected
 // kills before or after a commit, full disks, locks, and read and write errors.
 
-import { plantJson } from "../../../src/core/contract/plant.ts";
-import type { PlantId } from "../../../src/core/contract/plant-id.ts";
-import { SqlTokens } from "../../../src/core/store/shared/sql-tokens.ts";
-import { noChange } from "../../../src/core/store/shared/store-contract.ts";
-import { isFailedFsync } from "../../../src/core/store/sqlite/disk-failure.ts";
-import { Database } from "../../../src/core/store/sqlite/driver.ts";
-import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
-import { SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
-import { BatchMemory, BatchSender } from "../../../src/core/store/sqlite/shared-batch.ts";
-import { Transactions } from "../../../src/core/store/sqlite/transactions.ts";
+import { plantJson } from "../../../src/contract/plant.ts";
+import type { PlantId } from "../../../src/contract/plant-id.ts";
+import { noChange } from "../../../src/store/migration/store-contract.ts";
+import { SqlTokens } from "../../../src/store/shared/sql-tokens.ts";
+import { isFailedFsync } from "../../../src/store/sqlite/disk-failure.ts";
+import { Database } from "../../../src/store/sqlite/driver.ts";
+import { migrate } from "../../../src/store/sqlite/migrations.ts";
+import { SqlitePlants } from "../../../src/store/sqlite/plants.ts";
+import { BatchMemory, BatchSender } from "../../../src/store/sqlite/shared-batch.ts";
+import { Transactions } from "../../../src/store/sqlite/transactions.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { sqliteError } from "../../support/sqlite-error.ts";
 import { tokenDatabase } from "../../support/sqlite-tokens.ts";

@@ -1,5 +1,5 @@
 // Tokens that are issued, rotated and revoked by the command while two servers run.
-// test/integration/core/store/tokens.test.ts has the rules of a rotation.
+// test/integration/store/tokens.test.ts has the rules of a rotation.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";

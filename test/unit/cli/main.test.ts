@@ -1,8 +1,8 @@
 // The exit code and the messages of a failed command.
 
 import { expect, test } from "bun:test";
+import { OperatorError } from "../../../src/base/operator-error.ts";
 import { describeError } from "../../../src/cli/main.ts";
-import { OperatorError } from "../../../src/core/operator-error.ts";
 
 /** Fails, and so do the two closes at its end. */
 async function failThrice(): Promise<never> {

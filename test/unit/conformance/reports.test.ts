@@ -1,18 +1,18 @@
 // The two reports of one run, and what no report may contain.
 
 import { expect, test } from "bun:test";
-import { describeFailure } from "../../../src/conformance/reports/failure.ts";
-import { formatJsonReports } from "../../../src/conformance/reports/json-report.ts";
-import { formatTextReports, uncheckedLines } from "../../../src/conformance/reports/text-report.ts";
-import { reportText } from "../../../src/conformance/reports/transcript-text.ts";
-import { decision, openapi, type Rule, rfc } from "../../../src/conformance/rules/rule.ts";
+import { describeFailure } from "../../../packages/conformance/src/failures/failure.ts";
+import { reportText } from "../../../packages/conformance/src/failures/transcript-text.ts";
+import { formatJsonReports } from "../../../packages/conformance/src/reports/json-report.ts";
+import { formatTextReports, uncheckedLines } from "../../../packages/conformance/src/reports/text-report.ts";
+import { decision, openapi, type Rule, rfc } from "../../../packages/conformance/src/rules/rule.ts";
 import {
   type CollectionReport,
   type ConformanceReport,
   conforms,
   conformsInAll,
   type RuleResult,
-} from "../../../src/conformance/run/run.ts";
+} from "../../../packages/conformance/src/run/run.ts";
 import { post, target, token, transcript } from "../../support/transcripts.ts";
 
 function resultOf(

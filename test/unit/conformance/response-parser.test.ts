@@ -2,7 +2,7 @@
 // not a response.
 
 import { expect, test } from "bun:test";
-import { headerOf, parseResponse } from "../../../src/conformance/run/response-parser.ts";
+import { headerOf, parseResponse } from "../../../packages/conformance/src/wire/response-parser.ts";
 
 const bytesOf = (text: string) => Buffer.from(text, "latin1");
 

@@ -2,9 +2,9 @@
 // is there.
 
 import { expect, test } from "bun:test";
-import { Contents } from "../../../src/conformance/plants/contents.ts";
-import { type Selection, selectRules } from "../../../src/conformance/rules/all-rules.ts";
-import { bases } from "../../../src/conformance/rules/rule.ts";
+import { Contents } from "../../../packages/conformance/src/requests/contents.ts";
+import { type Selection, selectRules } from "../../../packages/conformance/src/rules/all-rules.ts";
+import { bases } from "../../../packages/conformance/src/rules/rule.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { deadPaths, leftOutOf, allRules as rules } from "../../support/conformance.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";

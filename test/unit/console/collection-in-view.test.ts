@@ -11,7 +11,7 @@ import {
   useContract,
 } from "../../../src/console/page/shown-contract.ts";
 import { pageContract } from "../../../src/console/page-contract.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
+import { readContract } from "../../../src/openapi/description/read-contract.ts";
 import { plantStore } from "../../support/contracts.ts";
 
 const text = await Bun.file(join(import.meta.dir, "../../contracts/estate.yaml")).text();

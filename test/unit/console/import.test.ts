@@ -3,10 +3,10 @@
 import { expect, test } from "bun:test";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { BadRequestError } from "../../../src/admin-pages/admin-responses.ts";
-import type { ConsoleContext } from "../../../src/console/calls/console-context.ts";
 import { Imports } from "../../../src/console/calls/import-calls.ts";
-import type { PlantId } from "../../../src/core/contract/plant-id.ts";
-import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
+import type { ConsoleContext } from "../../../src/console/console-context.ts";
+import type { PlantId } from "../../../src/contract/plant-id.ts";
+import type { NewEntry, Outcome } from "../../../src/store/plant-store.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { plantJson } from "../../support/http.ts";

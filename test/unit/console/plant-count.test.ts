@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { PlantCount } from "../../../src/console/reads/plant-count.ts";
-import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
+import type { SqlConnection } from "../../../src/store/sql-connection.ts";
 import { consoleContext } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";

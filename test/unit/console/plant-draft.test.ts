@@ -6,7 +6,7 @@ import { toTexts } from "../../../src/console/calls/shown-plant.ts";
 import { bodyOf, draftOf, labelOf } from "../../../src/console/page/plant-draft.ts";
 import { useContract } from "../../../src/console/page/shown-contract.ts";
 import { type PageContract, pageContract } from "../../../src/console/page-contract.ts";
-import { parsePlantJson } from "../../../src/core/contract/plant.ts";
+import { parsePlantJson } from "../../../src/contract/plant.ts";
 import { contractWith } from "../../support/console.ts";
 import type { SingleContract } from "../../support/contracts.ts";
 import { anyPlantOf } from "../../support/random.ts";

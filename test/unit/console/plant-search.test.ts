@@ -2,7 +2,7 @@
 
 import { expect, spyOn, test } from "bun:test";
 import { searchPlants } from "../../../src/console/reads/plant-search.ts";
-import type { PlantId } from "../../../src/core/contract/plant-id.ts";
+import type { PlantId } from "../../../src/contract/plant-id.ts";
 import { MemoryContext } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";
 

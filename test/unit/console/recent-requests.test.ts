@@ -1,8 +1,8 @@
 // The newest requests: as many as the ring has, newest first.
 
 import { expect, test } from "bun:test";
+import type { RequestRecord } from "../../../src/base/server-event.ts";
 import { RecentRequests } from "../../../src/console/reads/recent-requests.ts";
-import type { RequestRecord } from "../../../src/core/observability/server-event.ts";
 
 function record(requestId: string, more: Partial<RequestRecord> = {}): RequestRecord {
   const request = { requestId, traceparent: null, method: "POST", path: "/plants", caller: "ci" };

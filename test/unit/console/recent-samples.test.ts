@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import type { Result, ServerEvent } from "../../../src/base/server-event.ts";
 import { appendSamples } from "../../../src/console/page/samples.ts";
 import {
   CollectionSamples,
@@ -10,8 +11,7 @@ import {
   sampleMs,
   samplesMax,
 } from "../../../src/console/reads/recent-samples.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
-import type { Result, ServerEvent } from "../../../src/core/observability/server-event.ts";
+import { readContract } from "../../../src/openapi/description/read-contract.ts";
 
 function completed(result: Result, endedAt: number, ms = 1): ServerEvent {
   const request = { requestId: "", traceparent: null, method: "POST", path: "/plants", caller: undefined };

@@ -1,12 +1,12 @@
 // The documentation page of descriptions that differ from openapi.yaml.
 
 import { expect, test } from "bun:test";
-import { defineOperation } from "../../../src/collection-operations/define-operation.ts";
-import { int32, int64, optional } from "../../../src/collection-operations/parameters.ts";
-import { sampleBody } from "../../../src/core/contract/plant.ts";
+import { sampleBody } from "../../../src/contract/plant.ts";
 import { codeSamples } from "../../../src/docs-page/code-samples.ts";
 import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { defineOperation } from "../../../src/plants/define-operation.ts";
+import { int32, int64, optional } from "../../../src/plants/parameters.ts";
 import { plantStore } from "../../support/contracts.ts";
 
 const openapi = servedDocument(plantStore, []);

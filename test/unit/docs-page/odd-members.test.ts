@@ -1,9 +1,9 @@
 // Descriptions whose members are null, as YAML has a name alone, or of another kind than expected.
 
 import { expect, test } from "bun:test";
-import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { readContract } from "../../../src/openapi/description/read-contract.ts";
+import { collectionOperations } from "../../../src/plants/index.ts";
 import { settled } from "../../support/settled.ts";
 
 type Json = Record<string, unknown>;

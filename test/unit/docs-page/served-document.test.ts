@@ -4,12 +4,12 @@
 import { describe, expect, test } from "bun:test";
 import { type SchemaObject, validate as validate30 } from "@hyperjump/json-schema/openapi-3-0";
 import { validate as validate31 } from "@hyperjump/json-schema/openapi-3-1";
-import { collectionOperations } from "../../../src/collection-operations/index.ts";
-import { operationNames } from "../../../src/collection-operations/operation-settings.ts";
-import { readContract } from "../../../src/core/contract/description/read-contract.ts";
-import { toExactJson } from "../../../src/core/contract/json/exact-json.ts";
 import { documentationOf } from "../../../src/docs-page/documentation-html.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { toExactJson } from "../../../src/json/exact-json.ts";
+import { readContract } from "../../../src/openapi/description/read-contract.ts";
+import { collectionOperations } from "../../../src/plants/index.ts";
+import { operationNames } from "../../../src/plants/operation-settings.ts";
 import { sandboxOperations } from "../../../src/sandbox/described-operations/sandbox-operation.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { plantStore, readSingle } from "../../support/contracts.ts";

@@ -5,8 +5,8 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Glob } from "bun";
 import { drawRooms } from "../../../scripts/rooms.ts";
-import { serverSettingNames, settings } from "../../../src/cli/config/settings.ts";
-import { errorRegistry } from "../../../src/core/contract/errors.ts";
+import { errorRegistry } from "../../../src/base/errors.ts";
+import { serverSettingNames, settings } from "../../../src/process/config/settings.ts";
 import { rowsOf } from "../../support/markdown.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -43,7 +43,7 @@ test("docs/guides/run-an-inventory.md says what to do about every alert, and nam
   const listed = rowsOf(guide, /^\| `PlantStore/).flatMap(([names = ""]) => names.match(/\w+/g) ?? []);
   expect(listed.toSorted()).toEqual(alerts.toSorted());
   const known: readonly string[] =
-    (await read("src/core/observability/metrics.ts")).match(/\bplantstore_[a-z_]+\b/g) ?? [];
+    (await read("src/admin/metrics.ts")).match(/\bplantstore_[a-z_]+\b/g) ?? [];
   const named = guide.match(/\bplantstore_[a-z_]+\b/g) ?? [];
   expect(named.length).toBeGreaterThan(5);
   expect(named.filter((name) => !known.includes(name))).toEqual([]);

@@ -11,11 +11,11 @@ const sources = await readSources();
 
 /** Imports and calls that are allowed in some files only, or in none, and what to use instead. */
 const reserved: readonly [pattern: RegExp, only: string | readonly string[], instead: string][] = [
-  [/"bun:sqlite"/, "src/core/store/sqlite/driver.ts", "import from ./driver.ts"],
+  [/"bun:sqlite"/, "src/store/sqlite/driver.ts", "import from ./driver.ts"],
   [/"bun:ffi"/, "", "use what Bun and node: offer"],
-  [/"pg"/, "src/core/store/postgres/driver.ts", "import from ./driver.ts"],
-  [/"lossless-json"/, "packages/client/src/exact-json.ts", "use src/core/contract/json"],
-  [/"sonic-boom"/, "src/core/observability/log.ts", "emit a ServerEvent"],
+  [/"pg"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
+  [/"lossless-json"/, "packages/client/src/exact-json.ts", "use src/json"],
+  [/"sonic-boom"/, "src/process/log/log.ts", "emit a ServerEvent"],
   [
     /"hono(?:\/|")/,
     [
@@ -28,18 +28,14 @@ const reserved: readonly [pattern: RegExp, only: string | readonly string[], ins
     ],
     "pass AdminRoutes",
   ],
-  [/"@opentelemetry\//, "src/core/observability/opentelemetry.d.ts", "emit a ServerEvent"],
-  [/\/opentelemetry\.js"/, "src/core/observability/tracing.ts", "emit a ServerEvent"],
-  [/\bprocess\.exit\(/, "src/cli/process/host.ts", "throw an OperatorError, or set process.exitCode"],
-  [
-    /\bconsole\.\w+\(/,
-    "src/docs-page/code-samples.ts",
-    "emit a ServerEvent, or use src/cli/process/output.ts",
-  ],
+  [/"@opentelemetry\//, "src/process/log/opentelemetry.d.ts", "emit a ServerEvent"],
+  [/\/opentelemetry\.js"/, "src/process/log/tracing.ts", "emit a ServerEvent"],
+  [/\bprocess\.exit\(/, "src/process/host.ts", "throw an OperatorError, or set process.exitCode"],
+  [/\bconsole\.\w+\(/, "src/docs-page/code-samples.ts", "emit a ServerEvent, or use src/process/output.ts"],
   [
     /\b(?:Bun|process)\.stdout\b/,
-    ["src/cli/process/host.ts", "src/conformance/package-main.ts"],
-    "use src/cli/process/output.ts",
+    ["src/process/host.ts", "packages/conformance/src/package-main.ts"],
+    "use src/process/output.ts",
   ],
   [/\bMath\.random\(/, "", "take randomness as an argument"],
 ];
@@ -103,7 +99,7 @@ test("the text that a mutant replaces is once in its file", async () => {
   const table = await Bun.file(join(root, "test/long/mutants/mutants.md")).text();
   const rows = rowsOf(table, /^\| `/).map((cells) => cells.map((cell) => cell.replace(/^`|`$/g, "")));
   const lost = rows.filter(([file, text = ""]) => {
-    const source = sources.find(({ path }) => path === `src/core/${file}`)?.text ?? "";
+    const source = sources.find(({ path }) => path === `src/${file}`)?.text ?? "";
     return source.split(text).length !== 2;
   });
   expect(lost).toEqual([]);

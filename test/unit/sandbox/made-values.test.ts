@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { OpenApiDocument } from "../../../src/core/contract/contract.ts";
-import { Place } from "../../../src/core/contract/description/place.ts";
-import { SchemaReader } from "../../../src/core/contract/schema/schema-reader.ts";
+import type { OpenApiDocument } from "../../../src/contract/contract.ts";
+import { Place } from "../../../src/openapi/document/place.ts";
+import { SchemaReader } from "../../../src/openapi/schema/schema-reader.ts";
 import { documentFor } from "../../../src/sandbox/described-operations/directions.ts";
 import { fits, ValueMaker } from "../../../src/sandbox/described-operations/made-values.ts";
 

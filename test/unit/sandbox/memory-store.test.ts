@@ -1,8 +1,8 @@
 // The store in memory at its limit.
 
 import { expect, test } from "bun:test";
-import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
+import { toEntries } from "../../../src/store/plant-store.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
 
 test("over its limit a create is unavailable, with the reason, and what is stored stays, also in a copy", async () => {

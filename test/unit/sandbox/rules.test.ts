@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Rule, RuleList } from "../../../packages/sandbox/src/control-types.ts";
-import { parseExactJson } from "../../../src/core/contract/json/exact-json.ts";
+import { parseExactJson } from "../../../src/json/exact-json.ts";
 import { controlDocument } from "../../../src/sandbox/control-document.ts";
 import { describedJson } from "../../../src/sandbox/described-json.ts";
 import { drawDelayMs, Rules } from "../../../src/sandbox/rules.ts";

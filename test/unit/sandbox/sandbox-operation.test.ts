@@ -1,7 +1,7 @@
 // An operation that responds as described: it needs neither a server nor a collection.
 
 import { expect, test } from "bun:test";
-import { ownErrorShape } from "../../../src/core/contract/error-format.ts";
+import { ownErrorShape } from "../../../src/contract/error-format.ts";
 import {
   describedLine,
   sandboxOperations,

@@ -1,0 +1,61 @@
+// Formats the report of a run as JSON, for programs.
+
+import { numberedId } from "../../../../src/contract/plant-id.ts";
+import { bases } from "../rules/rule.ts";
+import {
+  type CollectionReport,
+  type ConformanceReport,
+  conforms,
+  conformsInAll,
+  countOutcomes,
+} from "../run/run.ts";
+
+/** Raised when a member changes its meaning or is removed. */
+const formatVersion = 5;
+
+/** Formats the report of several collections as a JSON document, or that of the only one. */
+export function formatJsonReports(all: readonly CollectionReport[]): string {
+  const reports = all.flatMap((each) => ("report" in each ? [each.report] : []));
+  const [first] = reports;
+  if (first === undefined) throw new Error("No collection was checked");
+  const { url, version, seed, startedAt, service } = first;
+  const several = {
+    conforms: conformsInAll(all),
+    summary: countOutcomes(reports.flatMap(({ results }) => results)),
+    collections: all.map((each) =>
+      "report" in each ? { name: each.name, ...resultsOf(each.report) } : each,
+    ),
+  };
+  const document = {
+    formatVersion,
+    tool: { name: "plantstore", version },
+    url,
+    service,
+    seed,
+    startedAt,
+    durationMs: reports.reduce((total, { durationMs }) => total + durationMs, 0),
+    ...(all.length === 1 ? resultsOf(first) : several),
+  };
+  return JSON.stringify(document, null, 2);
+}
+
+/** Picks what differs between collections. Ids are strings: many readers of JSON lose digits of a number. */
+function resultsOf(report: ConformanceReport) {
+  const { ids, results, leftOut } = report;
+  return {
+    leftOut,
+    conforms: conforms(report),
+    ids: ids.map(({ from, to, format }) => ({
+      from: String(numberedId(format, from)),
+      to: String(numberedId(format, to)),
+    })),
+    summary: countOutcomes(results),
+    bases: Object.fromEntries(
+      bases.map((basis) => [basis, countOutcomes(results.filter(({ rule }) => rule.basis === basis))]),
+    ),
+    rules: results.map(({ rule: { run: _run, every: _every, ...rule }, ...result }) => ({
+      ...rule,
+      ...result,
+    })),
+  };
+}

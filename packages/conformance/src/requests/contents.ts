@@ -1,0 +1,300 @@
+// Makes the plants that the rules send to a server of any contract: a rule chooses a "name" and a
+// "tag", and the fields of the contract that take such texts get them.
+
+import { OperatorError } from "../../../../src/base/operator-error.ts";
+import { type Access, tokenField } from "../../../../src/contract/access.ts";
+import type { Collection, Contract, Field, Representation } from "../../../../src/contract/contract.ts";
+import { numberedId, type PlantId } from "../../../../src/contract/plant-id.ts";
+import { withArticle } from "../../../../src/contract/words.ts";
+import { scanJson } from "../../../../src/json/json-scanner.ts";
+import type { ResponseCheck } from "../failures/watch.ts";
+import { type IdLimits, idLimitsOf } from "../plants/id-limits.ts";
+import { sampleValues } from "../plants/sample-values.ts";
+
+/** Texts that the rules send as names and tags. */
+const commonTexts = ["Monstera", "Ficus", "plant 0", "a", "tropical", "without the token"];
+
+/** Values of another type than most fields have, as JSON. */
+const otherTypes = ["5", "true", "[]", "{}"];
+
+/** A contract as the rules use it. */
+export class Contents {
+  readonly contract: Contract;
+  readonly collection: Collection;
+  /** Values of each field, as JSON. */
+  readonly #values: ReadonlyMap<Field, readonly string[]>;
+  /** The text that the rules vary: "name". */
+  readonly title: Field;
+  /** Another text, which plants may have: "tag". */
+  readonly group: Field | undefined;
+  readonly idLimits: IdLimits;
+  /** The members of a plant in the response to its create; undefined if that has no body. */
+  readonly created: Representation | undefined;
+  /** Whether responses have the field, for each field; undefined if they have all. */
+  readonly #shown: readonly boolean[] | undefined;
+  /** The required fields besides the title, with the JSON of their examples. */
+  readonly #others: ReadonlyMap<Field, string>;
+
+  /** Whether a response is as the contract describes it; undefined before a run has read that. */
+  described: ResponseCheck | undefined;
+
+  /** Throws an OperatorError for a contract whose plants the rules cannot make. */
+  constructor(contract: Contract, collection: Collection) {
+    const { fields, titleField, groupField, words } = collection;
+    this.contract = contract;
+    this.collection = collection;
+    this.idLimits = idLimitsOf(collection);
+    this.#values = new Map(fields.map((field) => [field, sampleValues(collection, field)]));
+    const { create, get } = collection.operations;
+    this.created = create.response;
+    this.#shown = (create.response ?? get?.response)?.fields;
+    const texts = fields
+      .filter(takesCommonTexts)
+      .toSorted((one, other) => Number(this.isReturned(other)) - Number(this.isReturned(one)));
+    const title =
+      texts.find((field) => field === titleField) ?? texts.find(({ isRequired }) => isRequired) ?? texts[0];
+    if (title === undefined)
+      throw new OperatorError(
+        `the rules need a text of ${withArticle(words.one)} that takes any words, such as a name`,
+        2,
+      );
+    this.title = title;
+    const groups = texts.filter((field) => field !== title && !field.isRequired && this.isReturned(field));
+    this.group = groups.find((field) => field === groupField) ?? groups[0];
+    const others = fields.filter((field) => field !== title && field.isRequired);
+    this.#others = new Map(others.map((field) => [field, this.#exampleOf(field)]));
+  }
+
+  /** Whether responses have a field. */
+  isReturned(field: Field): boolean {
+    return this.#shown?.[this.collection.fields.indexOf(field)] !== false;
+  }
+
+  #exampleOf(field: Field): string {
+    const [example] = this.#values.get(field) ?? [];
+    if (example === undefined)
+      throw new OperatorError(`the rules need an example of "${field.name}"; add one to the contract`, 2);
+    return example;
+  }
+
+  /** Whether the bodies of the rules have ids. Otherwise the server chooses them. */
+  get sendsIds(): boolean {
+    return this.collection.id.isRequired;
+  }
+
+  /** Whether ids are texts, which the run numbers. */
+  get hasTextIds(): boolean {
+    return this.collection.id.type.kind !== "integer";
+  }
+
+  /** The id of a number. */
+  idOfNumber(number: bigint): PlantId {
+    return numberedId(this.collection.id.format ?? "int64", number);
+  }
+
+  /** The member with the id, as JSON; "ID" stands for one that is new. */
+  idMember(id: bigint | string): string {
+    const { name, type } = this.collection.id;
+    const json = typeof id === "bigint" ? type.toJson(this.idOfNumber(id)) : id;
+    return `${asciiJson(JSON.stringify(name))}:${json === "ID" && this.hasTextIds ? '"ID"' : json}`;
+  }
+
+  /** The member with the id, if the rules send it. */
+  idMembers(id: bigint | string): readonly string[] {
+    return this.sendsIds ? [this.idMember(id)] : [];
+  }
+
+  /** How a create takes a token. */
+  get access(): Access {
+    return this.collection.operations.create.access;
+  }
+
+  /** The header field with a token, or without one; none if no token is taken. */
+  credentials(token: string | null, access = this.access): Readonly<Record<string, string | null>> {
+    const [name, prefix] = tokenField(access) ?? [];
+    return name === undefined ? {} : { [name]: token === null ? null : prefix + token };
+  }
+
+  /** The start of a plant's members up to the value of its title, such as `"name":`. */
+  get named(): string {
+    return this.beforeTitle + asciiJson(this.title.jsonName);
+  }
+
+  /** The required members, each followed by a comma. */
+  get beforeTitle(): string {
+    return Array.from(this.#others, (member) => `${memberJson(member)},`).join("");
+  }
+
+  /** The fields besides the title and the group. */
+  get otherFields(): readonly Field[] {
+    return this.collection.fields.filter((field) => field !== this.title && field !== this.group);
+  }
+
+  /** Whether a plant is a required and an optional text, as in the Plant Store. */
+  get isNameAndTag(): boolean {
+    return this.group !== undefined && this.otherFields.length === 0;
+  }
+
+  /** The required members with a title. */
+  titled(name: string): string {
+    return this.named + JSON.stringify(name);
+  }
+
+  /** The member of the group, or nothing if there is none. */
+  grouped(json: string): readonly string[] {
+    return this.group === undefined ? [] : [asciiJson(this.group.jsonName) + json];
+  }
+
+  /** The JSON of a plant. The id may be malformed; "ID" stands for a new one. */
+  plantJson(id: bigint | string, name: string, tag?: string): string {
+    const tags = tag === undefined ? [] : this.grouped(JSON.stringify(tag));
+    return objectJson(this.idMembers(id), this.titled(name), tags);
+  }
+
+  /** The JSON of a plant with this JSON as its title, which may be malformed. */
+  plantTitled(json: string, id: bigint | string = "ID"): string {
+    return objectJson(this.idMembers(id), this.named + json);
+  }
+
+  /** A plant with a new id and some more members. */
+  plantWith(...members: readonly (string | readonly string[])[]): string {
+    return objectJson(this.idMembers("ID"), this.titled("Monstera"), ...members);
+  }
+
+  /** A plant with all required members and one more, which may be wrong. */
+  bodyWith(id: bigint | string, field: Field, json: string, name = "Monstera"): string {
+    return objectJson(this.idMembers(id), this.#membersBut(field, name), memberJson([field, json]));
+  }
+
+  bodyWithout(id: bigint | string, field: Field): string {
+    return objectJson(this.idMembers(id), this.#membersBut(field, "Monstera"));
+  }
+
+  /** The required members, except for one field. */
+  #membersBut(field: Field, name: string): readonly string[] {
+    return this.#required(name)
+      .filter(([each]) => each !== field)
+      .map(memberJson);
+  }
+
+  #required(name: string): readonly (readonly [Field, string])[] {
+    return [...this.#others, [this.title, JSON.stringify(name)]];
+  }
+
+  /** A plant with every member, and its members as responses have them. */
+  fullPlant(id: bigint): { readonly body: string; readonly returned: ReadonlyMap<string, unknown> } {
+    const members = Array.from(this.#values).flatMap(([field, [json]]) =>
+      json === undefined ? [] : [[field, json] as const],
+    );
+    const returned = members.filter(([field]) => this.isReturned(field));
+    return {
+      body: objectJson(
+        this.idMembers(id),
+        members.map(([{ jsonName }, json]) => jsonName + json),
+      ),
+      returned: new Map(returned.map(([{ name }, json]) => [name, JSON.parse(json)])),
+    };
+  }
+
+  /** The members that a response with a plant must have, as JSON.parse has them. */
+  expectedMembers(name: string, tag: string | undefined): ReadonlyMap<string, unknown> {
+    const required = this.#required(name).filter(([field]) => this.isReturned(field));
+    const members = required.toReversed().map(([field, json]) => [field.name, JSON.parse(json)] as const);
+    return new Map([...members, ...(this.group === undefined ? [] : [[this.group.name, tag] as const])]);
+  }
+
+  /** Whether a response may be the plant with a name. */
+  hasTitle(body: Readonly<Record<string, unknown>>, name: string): boolean {
+    const { title } = this;
+    return this.created === undefined || !this.isReturned(title) || body[title.name] === name;
+  }
+
+  /** Whether a text may be the title. */
+  takesTitle(text: string): boolean {
+    return this.title.type.parse(text) !== undefined;
+  }
+
+  /** Whether a text may be the group. */
+  takesGroup(text: string): boolean {
+    return this.group !== undefined && this.group.type.parse(text) !== undefined;
+  }
+
+  /** Another value of a field than its plants have, as JSON; undefined if it has no other. */
+  anotherValue(field: Field): string | undefined {
+    return this.#values.get(field)?.find((json) => json !== this.#others.get(field));
+  }
+
+  /** Whether some JSON is not of the field's type. */
+  isWrong({ type }: Field, value: string): boolean {
+    return type.fromJson(JSON.parse(value), () => value) === undefined;
+  }
+
+  /** JSON of other types than the field's. */
+  wrongValues(field: Field): readonly string[] {
+    return otherTypes.filter((json) => this.isWrong(field, json));
+  }
+
+  /** Says what would be right for the member of a response; undefined if it is. */
+  findFault(text: string, field: Field): string | undefined {
+    const { name, type, isRequired } = field;
+    const value = memberOf(text, name);
+    const isFit = value === undefined ? !isRequired : !this.isWrong(field, value);
+    return isFit ? undefined : `expected the ${name} to be ${type.expected}`;
+  }
+
+  /** The id of a response, exact to the last digit. */
+  idOf(text: string): PlantId | undefined {
+    const { name, type } = this.collection.id;
+    const value = memberOf(text, name);
+    return value === undefined ? undefined : type.fromJson(JSON.parse(value), () => value);
+  }
+
+  /** A sentence about plants in the words of the contract. */
+  inItsWords(sentence: string): string {
+    const { words, operations } = this.collection;
+    const replacements: Readonly<Record<string, string>> = {
+      NewPlant: words.body,
+      Plant: words.one.slice(0, 1).toUpperCase() + words.one.slice(1),
+      plants: words.many,
+      plant: words.one,
+      name: this.title.name,
+      tag: this.group?.name ?? "tag",
+      "200": String(operations.create.status),
+    };
+    return sentence.replaceAll(
+      /(?<![\w/.])(?:([Aa]) )?(NewPlant|Plant|plants|plant|name|tag|200)\b/g,
+      (_, article: string | undefined, word: string) => {
+        const replaced = replacements[word] ?? word;
+        if (article === undefined) return replaced;
+        return article + withArticle(replaced).slice(1);
+      },
+    );
+  }
+}
+
+/** An object of some members. */
+export function objectJson(...members: readonly (string | readonly string[])[]): string {
+  return `{${members.flat().join(",")}}`;
+}
+
+/** The JSON of a member of an object, exact to the last digit. */
+function memberOf(text: string, name: string): string | undefined {
+  const scan = scanJson(text, [name]);
+  return "members" in scan ? scan.members.get(name) : undefined;
+}
+
+function memberJson([{ jsonName }, json]: readonly [Field, string]): string {
+  return asciiJson(jsonName + json);
+}
+
+/** JSON with an escape for each other character: rules cut bodies into bytes. */
+function asciiJson(json: string): string {
+  return json.replaceAll(
+    /[\x80-\uffff]/g,
+    (codeUnit) => `\\u${codeUnit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function takesCommonTexts({ type }: Field): boolean {
+  return type.kind === "text" && commonTexts.every((text) => type.parse(text) !== undefined);
+}

@@ -1,0 +1,385 @@
+// Checks errors: each cause has its status, its code, and a body that says what was wrong.
+
+import type { ErrorCode } from "../../../../src/base/errors.ts";
+import { tokenField } from "../../../../src/contract/access.ts";
+import type { Field } from "../../../../src/contract/contract.ts";
+import { type Contents, objectJson } from "../requests/contents.ts";
+import {
+  errorShapeOf,
+  expectError,
+  expectErrorBody,
+  expectHeader,
+  expectJsonType,
+  expectThat,
+  parseObject,
+} from "../requests/expectations.ts";
+import type { RuleContext } from "../requests/rule-context.ts";
+import { chunked, chunkedHeaders, type RequestParts } from "../wire/request-parts.ts";
+import { RuleSkipped } from "../wire/rule-ends.ts";
+import { ofEveryResponse } from "./every-response.ts";
+import { byDecision, decision, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
+
+const orderOfChecks = decision("Order of checks");
+const wrongFields = decision("Missing fields, wrong types, `tag: null`");
+
+function invalidJson(contents: Contents): Readonly<Record<string, string>> {
+  const plant = contents.plantTitled('"Monstera"');
+  return {
+    "an empty body": "",
+    "a missing value": contents.plantTitled(""),
+    "a body cut short": contents.plantTitled('"Monst').slice(0, -1),
+    ...(contents.sendsIds && {
+      "a leading zero": contents.plantTitled('"Monstera"', "0ID"),
+      "a plus sign": contents.plantTitled('"Monstera"', "+ID"),
+    }),
+    "text after the body": `${plant} x`,
+    "single quotes": "{'id':ID,'name':'Monstera'}",
+    "a comma at the end": contents.plantTitled('"Monstera",'),
+    "a comment": plant.replace(contents.named, (members) => `/* */${members}`),
+    "a raw line feed in a string": contents.plantTitled('"a\nb"'),
+    "an unknown escape": contents.plantTitled('"\\x41"'),
+    ...(contents.sendsIds && { NaN: contents.plantTitled('"Monstera"', "NaN") }),
+  };
+}
+
+function invalidUtf8(contents: Contents): Readonly<Record<string, string>> {
+  return {
+    "a lone continuation byte": contents.plantTitled('"\x80"'),
+    "Latin-1": contents.plantTitled('"caf\xe9"'),
+    "a surrogate": contents.plantTitled('"\xed\xa0\x80"'),
+    "an encoding that is longer than necessary": contents.plantTitled('"\xc0\xaf"'),
+    "UTF-16": "\xff\xfe{\0}\0",
+  };
+}
+
+/** Bodies with a wrong member, where the contract has such. */
+function wrongMembers(contents: Contents): Readonly<Record<string, string>> {
+  const { title, group, collection } = contents;
+  const wrong = collection.fields.flatMap((field) => {
+    const kinds = field === title ? { null: "null", "a number": "5" } : { null: "null", "an array": '["x"]' };
+    const given = Object.entries(kinds).filter(([, json]) => contents.isWrong(field, json));
+    const name = field === title ? "name" : field === group ? "tag" : `"${field.name}"`;
+    return given.map(
+      ([kind, json]) =>
+        [contents.inItsWords(`a ${name} that is ${kind}`), contents.bodyWith("ID", field, json)] as const,
+    );
+  });
+  const missing = collection.fields.filter(({ isRequired }) => isRequired);
+  return Object.fromEntries([
+    ...missing.map((field) => [`no ${field.name}`, contents.bodyWithout("ID", field)] as const),
+    ...wrong,
+  ]);
+}
+
+const invalidPlants = (contents: Contents): Readonly<Record<string, string>> => ({
+  ...((contents.sendsIds || contents.collection.fields.some(({ isRequired }) => isRequired)) && {
+    "no members": "{}",
+  }),
+  null: "null",
+  "an array": "[]",
+  "a string": '"plant"',
+  "a number": "42",
+  ...(contents.sendsIds && {
+    "no id": objectJson(contents.titled("Monstera")),
+    ...Object.fromEntries(
+      wrongIds(contents).map(([label, id]) => [label, contents.plantJson(id, "Monstera")]),
+    ),
+  }),
+  ...wrongMembers(contents),
+});
+
+function wrongIds({ hasTextIds }: Contents): readonly (readonly [label: string, id: string])[] {
+  if (hasTextIds) return [["an id that is a number", "5"]];
+  return [
+    ["an id that is a string", '"ID"'],
+    ["an id with a fraction", "ID.5"],
+    ["an id beyond 64 bits", "9223372036854775808"],
+  ];
+}
+
+/** Sends bodies whose characters are bytes. */
+function expectCodes(
+  check: RuleContext,
+  bodies: Readonly<Record<string, string>>,
+  code: ErrorCode,
+): Promise<void> {
+  // New ids: a server that accepts a body once would reject its repetition as a conflict.
+  return check.cases(bodies, (body) =>
+    check.expectRejected(Buffer.from(check.withNewId(body), "latin1"), code),
+  );
+}
+
+export function errorRules(contents: Contents): readonly Rule[] {
+  const { access, collection, title, group, named } = contents;
+  const { path } = collection;
+  const serverIds = !contents.sendsIds && unfitReasons.serverIds;
+  const noToken = access.isOpen && unfitReasons.noToken;
+  const { operation, errorCode } = placesIn(contents);
+  const responses = `${operation}.responses`;
+  const unauthorized = `${responses}.401`;
+  const escapedTexts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
+  const takes = (field: Field | undefined) => (text: string) =>
+    field?.type.kind === "text" && field.type.parse(JSON.parse(`"${text}"`)) !== undefined;
+  const titleTexts = escapedTexts.filter(takes(title));
+  const groupTexts = escapedTexts.filter(takes(group));
+  return rulesOf(contents, "errors", {
+    "body-members": {
+      title:
+        "The body of every error is JSON with error, its status times 100 plus a detail, and message only.",
+      generalTitle:
+        "The body of every error is JSON with the members of the contract's errors; a code is its status times 100 plus a detail.",
+      required: byDecision(errorCode, `${responses}.default`),
+      ...ofEveryResponse(
+        ({ status }, { method }) => status >= 400 && method !== "HEAD",
+        (response) => {
+          const { error, message } = expectErrorBody(contents, response);
+          expectThat(message !== "", "expected a message, received an empty string");
+          const { contentType, members: described } = errorShapeOf(contents, response);
+          expectJsonType(response, contentType);
+          const members = Object.keys(parseObject(response));
+          const expected = described.length === 2 ? "two members" : `${described.length} members`;
+          expectThat(
+            members.length === described.length,
+            `expected ${expected}, received ${members.join(", ")}`,
+          );
+          expectThat(
+            error === undefined || Math.trunc(error / 100) === response.status,
+            `expected an error from ${response.status}00 to ${response.status}99, received ${error}`,
+          );
+        },
+      ),
+    },
+    "invalid-json": {
+      title: "A body that is not JSON gets 40001.",
+      required: byDecision(`${responses}.400`, rfc(8259, "2")),
+      run: (check) => {
+        const levels = check.longLength;
+        const nested = { "open brackets": "[".repeat(levels), "open braces": '{"a":'.repeat(levels / 5) };
+        return expectCodes(check, { ...invalidJson(contents), ...nested }, "invalidJson");
+      },
+    },
+    "invalid-utf8": {
+      title: "A body that is not UTF-8 gets 40001.",
+      required: byDecision(`${responses}.400`, rfc(8259, "8.1"), rfc(3629, "3")),
+      run: (check) => expectCodes(check, invalidUtf8(contents), "invalidJson"),
+    },
+    "invalid-plant": {
+      title: "JSON that is not a NewPlant gets 40002.",
+      required: byDecision(wrongFields, `${responses}.400`),
+      run: (check) => expectCodes(check, invalidPlants(contents), "invalidPlant"),
+    },
+    "message-names-fields": {
+      title: "The message of 40002 names every invalid member.",
+      required: byDecision(wrongFields),
+      run: async (check) => {
+        const wrong = collection.fields.flatMap((field) => {
+          const json = ["5", '["x"]'].find((each) => contents.isWrong(field, each));
+          return json === undefined ? [] : [{ field, json }];
+        });
+        const members = wrong.map(({ field: { jsonName }, json }) => jsonName + json);
+        const body = check.withNewId(
+          objectJson(contents.idMembers(contents.hasTextIds ? "5" : '"ID"'), members),
+        );
+        const { message } = await check.expectRejected(body, "invalidPlant");
+        for (const member of [
+          ...(contents.sendsIds ? [collection.id.name] : []),
+          ...wrong.map(({ field }) => field.name),
+        ])
+          expectThat(
+            message.split(/[^\p{L}\p{N}_-]+/u).includes(member) || message.includes(`"${member}"`),
+            `expected the message to name ${member}: ${JSON.stringify(message)}`,
+          );
+      },
+    },
+    "unstorable-text": {
+      unfit: titleTexts.length + groupTexts.length === 0 && unfitReasons.limitedTexts,
+      title: "U+0000 or an unpaired surrogate in a name or tag gets 40003.",
+      generalTitle: "U+0000 or an unpaired surrogate in a text gets 40003.",
+      required: byDecision(decision("`name`, `tag`")),
+      run: async (check) => {
+        const all = [
+          ...titleTexts.map((text) => `${named}"${text}"`),
+          ...groupTexts.map((text) =>
+            [contents.titled("Monstera"), ...contents.grouped(`"${text}"`)].join(","),
+          ),
+        ];
+        for (const members of all)
+          await check.case(members, () =>
+            check.expectRejected(objectJson(contents.idMembers(check.id()), members), "unstorableText"),
+          );
+      },
+    },
+    conflict: {
+      unfit: serverIds,
+      title: "The message of 40009 names the id, exact to the last digit.",
+      required: byDecision(decision("The same id with different content"), `${responses}.400`),
+      run: async (check) => {
+        const [, id] = check.idGroup();
+        await check.expectPlant(id, "Monstera");
+        const { message } = await check.expectRejected(contents.plantJson(id, "Ficus"), "conflict");
+        expectThat(
+          message.includes(String(contents.idOfNumber(id))),
+          `expected the id in the message: ${JSON.stringify(message)}`,
+        );
+      },
+    },
+    "missing-token": {
+      unfit: noToken,
+      title:
+        "No Authorization, another scheme, or a token in the query gets 40100, and WWW-Authenticate: Bearer without an error.",
+      required: byDecision(
+        decision("No `Authorization`, or another scheme"),
+        decision("Scheme name"),
+        rfc(6750, "3.1"),
+        rfc(9110, "11.6.1"),
+        unauthorized,
+      ),
+      run: async (check) => {
+        const none = contents.credentials(null);
+        const requests: Readonly<Record<string, RequestParts>> = {
+          none: { headers: none },
+          ...(access.bearer && {
+            Basic: { headers: { Authorization: "Basic dXNlcjpwYXNz" } },
+            "a scheme that begins with Bearer": { headers: { Authorization: "Bearerx" } },
+          }),
+          "in the query": {
+            path: `${path}?access_token=${encodeURIComponent(check.target.token)}`,
+            headers: none,
+          },
+        };
+        await check.cases(requests, async (parts) => {
+          const response = await check.send({ ...parts, body: check.plant() });
+          expectError(contents, response, "missingToken");
+          if (!access.bearer) return;
+          const challenge = expectHeader(response, "WWW-Authenticate", /^Bearer\b/i);
+          expectThat(!/\berror=/i.test(challenge), "expected no error in WWW-Authenticate");
+        });
+      },
+    },
+    "invalid-token": {
+      unfit: tokenField(access) === undefined && unfitReasons.noToken,
+      title:
+        'A token that differs from an accepted one gets 40101, and WWW-Authenticate: Bearer with error="invalid_token".',
+      required: byDecision(
+        decision("Unknown, revoked, expired or malformed token"),
+        rfc(6750, "3.1"),
+        unauthorized,
+      ),
+      run: async (check) => {
+        const { token } = check.target;
+        const last = token.endsWith("A") ? "B" : "A";
+        const swapped = Array.from(token, (character) =>
+          character === character.toUpperCase() ? character.toLowerCase() : character.toUpperCase(),
+        ).join("");
+        const tokens: Readonly<Record<string, string>> = {
+          ...(access.bearer && { "no token": "" }),
+          "an unknown token": "unknown",
+          "two words": "two words",
+          "a long token": "x".repeat(4_000),
+          "a letter beyond ASCII": "\xfcmlaut",
+          "two credentials": "a, Bearer b",
+          "another last character": check.secret(token.slice(0, -1) + last),
+          "without its last character": check.secret(token.slice(0, -1)),
+          ...(swapped === token ? {} : { "in the other case": check.secret(swapped) }),
+        };
+        await check.cases(tokens, async (other) => {
+          const [[name, value] = []] = Object.entries(contents.credentials(other));
+          const headers = { [name ?? ""]: value?.trim() ?? null };
+          const response = await check.create(check.plant(), headers);
+          expectError(contents, response, "invalidToken");
+          if (access.bearer)
+            expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
+        });
+      },
+    },
+    "authentication-first": {
+      unfit: noToken,
+      title: "Without a token the response is 401, whatever else is wrong.",
+      required: byDecision(orderOfChecks),
+      run: async (check) => {
+        const headers = contents.credentials(null);
+        const requests: Readonly<Record<string, RequestParts>> = {
+          "not JSON": { body: "{", headers },
+          "another media type": { body: "x", headers: { ...headers, "Content-Type": "text/plain" } },
+          "an unknown path": { path: "/nowhere", body: "{}", headers },
+          "another method": { method: "PATCH", headers },
+          "OPTIONS without an Origin": { method: "OPTIONS", headers },
+        };
+        await check.cases(requests, async (parts) =>
+          expectError(contents, await check.send(parts), "missingToken"),
+        );
+      },
+    },
+    "unknown-path": {
+      title: "With a token, an unknown path gets 40400.",
+      required: byDecision(`${responses}.404`, orderOfChecks),
+      run: async (check) => {
+        // Not /plants/1: a server may offer more operations than this one.
+        const other = path === path.toUpperCase() ? path.toLowerCase() : path.toUpperCase();
+        const paths = [path.slice(0, -1), `${path}/`, other, `${path}%2f`, `${path};x`];
+        await check.each(paths, async (path) =>
+          expectError(contents, await check.send({ path, body: check.plant() }), "notFound"),
+        );
+      },
+    },
+    "other-method": {
+      title: "A method that is not offered gets 40500, and an Allow with POST.",
+      required: byDecision(`${responses}.405`, rfc(9110, "15.5.6")),
+      // Neither PUT nor DELETE: a service that has more operations may lose its plants.
+      run: (check) =>
+        check.each(["GET", "PATCH"], async (method) => {
+          const body = method === "GET" ? {} : { body: check.plant() };
+          const response = await check.send({ method, ...body });
+          if (response.status < 300) throw new RuleSkipped(`the server offers ${method}`);
+          expectError(contents, response, "methodNotAllowed");
+          const allow = expectHeader(response, "Allow", /\bPOST\b/);
+          expectThat(!allow.split(/[\s,]+/).includes(method), `expected an Allow without ${method}`);
+        }),
+    },
+    "media-type": {
+      title: "A Content-Type that is missing or not application/json in UTF-8 gets 41500.",
+      required: byDecision(`${responses}.415`, rfc(9110, "15.5.16")),
+      run: async (check) => {
+        const contentTypes = [
+          null,
+          "text/plain",
+          "application/x-www-form-urlencoded",
+          "application/json; charset=iso-8859-1",
+          "application/jsonp",
+          "application/problem+json",
+          "nonsense",
+        ];
+        await check.each(contentTypes, async (contentType) => {
+          const response = await check.create(check.plant(), { "Content-Type": contentType });
+          expectError(contents, response, "unsupportedMediaType");
+        });
+      },
+    },
+    "too-large": {
+      title: "A body over the limit, 1 MiB by default, gets 41300, also in chunks.",
+      required: byDecision(`${responses}.413`, rfc(9110, "15.5.14")),
+      run: async (check) => {
+        const { body } = check.plantOfLength(check.target.bodyBytesMax + 1);
+        const sendChunked = (plant: string) => check.create(chunked([plant]), chunkedHeaders);
+        await check.case("with a Content-Length", () => check.expectRejected(body, "contentTooLarge"));
+        await check.case(
+          "in chunks",
+          async () => expectError(contents, await sendChunked(body), "contentTooLarge"),
+          () => sendChunked(check.plant()),
+        );
+      },
+    },
+    "retry-after": {
+      title: "429 has the error 42900, 503 the error 50300, and both have Retry-After.",
+      required: byDecision(`${responses}.429`, `${responses}.503`, rfc(6585, "4")),
+      every: {
+        concerns: ({ status }) => status === 429 || status === 503,
+        expect: (response) => {
+          expectError(contents, response, response.status === 429 ? "tooManyRequests" : "unavailable");
+          expectHeader(response, "Retry-After", /^\d+$/);
+        },
+      },
+      run: async () => undefined,
+    },
+  });
+}

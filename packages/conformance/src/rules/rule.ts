@@ -1,0 +1,135 @@
+// Declares a rule as a value: what must hold, where that is written, and how it is checked.
+
+import { pathOfPart } from "../../../../src/contract/error-format.ts";
+import type { ResponseCheck } from "../failures/watch.ts";
+import type { Contents } from "../requests/contents.ts";
+import type { RuleContext } from "../requests/rule-context.ts";
+
+/** The groups of rules, in the order of the report. */
+export const levels = ["contract", "ids", "idempotence", "errors", "http"] as const;
+export type Level = (typeof levels)[number];
+
+/**
+ * Why a rule must hold. `contract`: the sample contract itself says so. `standard`: an RFC on which
+ * it is built says so. `decision`: the contract is silent, and docs/decisions.md of this project
+ * decides.
+ */
+export const bases = ["contract", "standard", "decision"] as const;
+export type Basis = (typeof bases)[number];
+
+export interface Rule {
+  /** The level and a name: `ids.beyond-53-bits`. */
+  readonly id: string;
+  readonly level: Level;
+  /** One sentence: what a conforming server does. */
+  readonly title: string;
+  readonly basis: Basis;
+  /** Where it is written, each made by `openapi`, `decision` or `rfc`. */
+  readonly sources: readonly string[];
+  /** Resolves if the rule holds, else rejects with a RuleViolation or a RuleSkipped. */
+  readonly run: (context: RuleContext) => Promise<unknown>;
+  readonly every?: ResponseCheck | undefined;
+  /** Why the rule has nothing to try with the contract; undefined if it does. */
+  readonly unfit: string | undefined;
+}
+
+type Requirement = Pick<Rule, "basis" | "sources">;
+
+/** A rule without its level and name. */
+interface RuleDefinition extends Pick<Rule, "title" | "run" | "every"> {
+  readonly required: Requirement;
+  /** The title for a contract with other fields than a required and an optional text. */
+  readonly generalTitle?: string;
+  /** Whether the contract has what the rule is about. Otherwise no report mentions the rule. */
+  readonly applies?: boolean;
+  /** Why the rule has nothing to try with the contract, for the report; false if it does. */
+  readonly unfit?: string | false;
+}
+
+/**
+ * @param named titles are about plants with a name and a tag, and get the words of the contract.
+ */
+export function rulesOf(
+  contents: Contents,
+  level: Level,
+  named: Readonly<Record<string, RuleDefinition>>,
+): readonly Rule[] {
+  return Object.entries(named)
+    .filter(([, { applies = true }]) => applies)
+    .map(([name, { required, title, generalTitle = title, unfit, run, every }]) => ({
+      id: `${level}.${name}`,
+      level,
+      title: contents.inItsWords(contents.isNameAndTag ? title : generalTitle),
+      ...required,
+      run,
+      every,
+      unfit: unfit || undefined,
+    }));
+}
+
+/** Marks all of the rules as unfit for a contract, if there is a reason. */
+export function allUnfit(reason: string | false, rules: readonly Rule[]): readonly Rule[] {
+  return reason === false ? rules : rules.map((rule) => ({ ...rule, unfit: reason }));
+}
+
+/** Why rules do not apply. */
+export const unfitReasons = {
+  serverIds: "the server chooses the ids",
+  noToken: "the contract takes requests without a token",
+  noBearer: "the contract takes no bearer token",
+  noBody: "the contract has no body in its response",
+  textIds: "the contract's ids are texts",
+  limitedIds: "the contract limits its ids",
+  limitedTexts: "the contract has no text that takes what they send",
+  noOthers: "the contract allows no unknown members",
+} as const;
+
+export const byContract = (...sources: string[]): Requirement => ({ basis: "contract", sources });
+export const byStandard = (...sources: string[]): Requirement => ({ basis: "standard", sources });
+export const byDecision = (...sources: string[]): Requirement => ({ basis: "decision", sources });
+export const openapi = (path: string) => `openapi.json, ${path}`;
+/** The question is the first cell of its row. */
+export const decision = (question: string) => `docs/decisions.md, "${question}"`;
+export const rfc = (number: number, section: string) => `RFC ${number}, section ${section}`;
+
+/** The places in a contract that rules cite. A path of member names may be added to each. */
+export function placesIn({ contract: { document }, collection }: Pick<Contents, "collection" | "contract">) {
+  const { describedPath, operations, words } = collection;
+  const { shape: errorShape } = operations.create.errors;
+  const operation = openapi(`paths.${describedPath}.post`);
+  const success = `${operation}.responses.${operations.create.status}`;
+  const components = (document.components ?? {}) as Readonly<Record<string, object | undefined>>;
+  /** A schema by its name, or the place of one that has none. */
+  const schemaAt = (name: string, place: string) =>
+    Object.hasOwn(components.schemas ?? {}, name) ? openapi(`components.schemas.${name}`) : place;
+  const schemes = Object.keys(components.securitySchemes ?? {});
+  const errorName = String(errorShape.schema?.$ref ?? "")
+    .split("/")
+    .at(-1);
+  const errorSchema = errorName ? openapi(`components.schemas.${errorName}`) : `${operation}.responses`;
+  const code = pathOfPart(errorShape, "code")?.join(".properties.");
+  const responses = document.paths?.[describedPath]?.post as { readonly responses?: object } | undefined;
+  const described = ["400", "422", "4XX", "default"].find((status) =>
+    Object.hasOwn(responses?.responses ?? {}, status),
+  );
+  return {
+    operation,
+    success,
+    /** The response to a body that is not valid. */
+    rejection: described === undefined ? `${operation}.responses` : `${operation}.responses.${described}`,
+    security: [...schemes.map((name) => `components.securitySchemes.${name}`), "security"].map(openapi),
+    errorSchema,
+    errorCode: code === undefined || !errorName ? errorSchema : `${errorSchema}.properties.${code}`,
+    plantSchema: schemaAt(words.one.slice(0, 1).toUpperCase() + words.one.slice(1), success),
+    newPlantSchema: schemaAt(words.body, `${operation}.requestBody`),
+  };
+}
+
+/** Such as `Required by a standard: RFC 9112, section 9.3; RFC 9112, section 9.6`. */
+export function describeRequirement({ basis, sources }: Requirement): string {
+  return `Required by ${describeBasis(basis)}: ${sources.join("; ")}`;
+}
+
+export function describeBasis(basis: Basis): string {
+  return { contract: "the contract", standard: "a standard", decision: "a decision" }[basis];
+}

@@ -1,0 +1,255 @@
+// Runs rules against a server, one after another, and collects their results.
+
+import { version } from "../../../../package.json";
+import type { RuleFailure } from "../failures/failure.ts";
+import { reportText } from "../failures/transcript-text.ts";
+import { Watch } from "../failures/watch.ts";
+import { type IdRange, IdSource } from "../plants/ids.ts";
+import type { Contents } from "../requests/contents.ts";
+import { DescribedResponses } from "../requests/described-responses.ts";
+import { accepted, expectPlant } from "../requests/expectations.ts";
+import { rulesOfErrors } from "../requests/rule-cases.ts";
+import { RuleContext } from "../requests/rule-context.ts";
+import type { RunState, Target } from "../requests/run-state.ts";
+import { TestClient } from "../requests/test-client.ts";
+import type { Rule } from "../rules/rule.ts";
+import type { HttpResponse } from "../wire/response-parser.ts";
+import { PlantViolation, RuleSkipped, RuleViolation } from "../wire/rule-ends.ts";
+
+export type Outcome = "holds" | "fails" | "blocked" | "skipped";
+
+export interface RuleResult {
+  readonly rule: Rule;
+  readonly outcome: Outcome;
+  /** Why it was not checked, or not in all cases. */
+  readonly reason: string | undefined;
+  /** Empty unless it fails. */
+  readonly failures: readonly RuleFailure[];
+}
+
+/** No text of it contains a secret or a control character. */
+export interface ConformanceReport {
+  readonly url: string;
+  readonly version: string;
+  readonly seed: number;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly ids: readonly IdRange[];
+  readonly results: readonly RuleResult[];
+  /** The service of the contract, such as "Plant Store". */
+  readonly service: string;
+  /** Rules that do not apply to the contract. */
+  readonly leftOut: readonly { readonly id: string; readonly reason: string }[];
+}
+
+/** The results of a collection, or why the rules do not fit it, or cannot be judged. */
+export type CollectionReport = { readonly name: string } & (
+  | { readonly report: ConformanceReport }
+  | { readonly skipped: string }
+  | PreflightProblem
+);
+
+export interface RunOptions {
+  readonly contents: Contents;
+  readonly target: Target;
+  /** Unfit rules are not checked; the report names them. */
+  readonly rules: readonly Rule[];
+  /** Time to connect, and for each response, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Chooses the ids. */
+  readonly seed: number;
+}
+
+/** Why no rule of a server can be judged. */
+export interface PreflightProblem {
+  readonly problem: string;
+}
+
+/** Responses that are longer than what a create may return are a problem. */
+const responseBytesMin = 2 ** 20;
+
+/** Never rejects because of what the server does. */
+export async function runConformance(options: RunOptions): Promise<ConformanceReport | PreflightProblem> {
+  const { contents, target, timeoutMs, seed } = options;
+  contents.described ??= await DescribedResponses.read(contents);
+  const rules = options.rules.filter(({ unfit }) => unfit === undefined);
+  const watches = rules.flatMap(({ id, every }) => (every === undefined ? [] : [new Watch(id, every)]));
+  const state: RunState = {
+    contents,
+    target,
+    // JSON may escape each byte as six.
+    limits: { timeoutMs, responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax },
+    ids: new IdSource(seed, contents.idLimits, contents.collection.id.format ?? "int64"),
+    unanswered: 0,
+    secrets: new Set([target.token, encodeURIComponent(target.token)]),
+    watches,
+    plainFaults: new Set(),
+    conflict: undefined,
+  };
+  const startedAt = Date.now();
+  const problem = await preflight(state);
+  if (problem !== undefined) return { problem: reportText(problem, state.secrets) };
+  const ran: RuleResult[] = [];
+  let gone: string | undefined;
+  for (const rule of rules) {
+    gone ??= await findGone(ran.at(-1), state);
+    ran.push(
+      gone === undefined
+        ? await runRule(rule, state)
+        : { rule, outcome: "blocked", reason: gone, failures: [] },
+    );
+  }
+  const watchOf = (id: string) => watches.find(({ ruleId }) => ruleId === id);
+  const [first = "", second] = rulesOfErrors;
+  const results = ran.map((result) => {
+    const { id } = result.rule;
+    return withWatch(result, watchOf(id), id === second ? watchOf(first) : undefined);
+  });
+  return {
+    url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
+    version,
+    service: contents.contract.service,
+    leftOut: options.rules.flatMap(({ id, unfit }) => (unfit === undefined ? [] : [{ id, reason: unfit }])),
+    seed,
+    ids: contents.sendsIds ? state.ids.ranges : [],
+    results,
+    startedAt: new Date(startedAt).toISOString(),
+    durationMs: Date.now() - startedAt,
+  };
+}
+
+/**
+ * Creates two plants. Returns why that is impossible, and else remembers what is wrong with the
+ * responses: a rule that builds on plain creates cannot be judged where they go wrong.
+ */
+async function preflight(state: RunState): Promise<string | undefined> {
+  const client = new TestClient(state);
+  for (const tag of [undefined, "preflight"]) {
+    const id = client.id();
+    const name = `preflight ${id % 1_000n}`;
+    const body = state.contents.plantJson(id, name, tag);
+    try {
+      let response = await client.create(body);
+      if (response.status >= 500) response = await client.create(body);
+      if (tag === undefined && response.status >= 300) return describeRejection(response, state);
+      expectPlant(state.contents, response, { name, tag });
+    } catch (error) {
+      if (error instanceof PlantViolation) state.plainFaults.add(error.fault);
+      else if (error instanceof RuleSkipped || (tag === undefined && error instanceof RuleViolation))
+        return error.message;
+      else if (!(error instanceof RuleViolation)) throw error;
+    }
+  }
+  return undefined;
+}
+
+function describeRejection({ status, body }: HttpResponse, { target: { url }, contents }: RunState): string {
+  const { path, words } = contents.collection;
+  const got = `POST ${url.pathname.replace(/\/$/, "")}${path} with a valid ${words.one} got ${status}`;
+  if (status === 401 || status === 403) return `--token looks wrong: ${got}`;
+  if (url.pathname.replace(/\/$/, "").endsWith(path))
+    return `--url looks wrong: it ends in ${path}, which is appended: ${got}`;
+  if (status === 404 || status === 405) return `--url looks wrong: ${got}`;
+  const text = Buffer.from(body.subarray(0, 200)).toString("utf8");
+  return `no rule can be judged: ${got} ${text}`.trimEnd();
+}
+
+/** After so many requests without a response, a create shows whether the server still responds. */
+const unansweredMax = 5;
+
+/** Why no further rule can be judged: a rule has left the server unable to create a plant. */
+async function findGone(last: RuleResult | undefined, state: RunState): Promise<string | undefined> {
+  const hasServerError = last?.failures.some(({ isServerError }) => isServerError) ?? false;
+  if (last === undefined || (state.unanswered < unansweredMax && !hasServerError)) return undefined;
+  const client = new TestClient(state);
+  try {
+    const { status } = await client.create(client.plant());
+    return status < 500 ? undefined : `blocked: since ${last.rule.id} a valid plant gets ${status}`;
+  } catch (error) {
+    if (error instanceof RuleSkipped) return undefined;
+    if (!(error instanceof RuleViolation)) throw error;
+    return `blocked: since ${last.rule.id} a valid plant gets no response`;
+  }
+}
+
+async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
+  const context = await check(rule, state);
+  const { heldCases, isBlocked, undecided } = context;
+  // A response of 5xx may have a cause that has gone: the rule is blamed if it comes again.
+  const again = context.failures.some(({ isServerError }) => isServerError)
+    ? (await check(rule, state)).failures.map(caseWithoutIds)
+    : [];
+  const hasGone = (failure: RuleFailure) => failure.isServerError && !again.includes(caseWithoutIds(failure));
+  const failures = context.failures.filter((failure) => !hasGone(failure));
+  const gone = context.failures.filter(hasGone);
+  const isWhole = heldCases === 0 && undecided.size === 1;
+  const reasons = [
+    ...Array.from(undecided, ([why, cases]) =>
+      cases.length === 0 || isWhole ? why : `${why} (${cases.join("; ")})`,
+    ),
+    ...new Set(gone.map(({ message }) => `intermittent: ${message}, and not when it was tried again`)),
+  ];
+  // If some cases hold and none fails, the rule holds as far as it can be checked.
+  const isChecked = reasons.length === 0 || heldCases + gone.length > 0;
+  const unchecked = isBlocked ? "blocked" : "skipped";
+  return {
+    rule,
+    outcome: failures.length > 0 ? "fails" : isChecked ? "holds" : unchecked,
+    reason: reasons.length === 0 ? undefined : reportText(reasons.join("; "), state.secrets),
+    failures: failures.toSorted((one, other) => Number(isAccepted(other)) - Number(isAccepted(one))),
+  };
+}
+
+function isAccepted({ message }: RuleFailure): boolean {
+  return message.startsWith(accepted);
+}
+
+/** A case by its label, whose ids are others when it is tried again. */
+function caseWithoutIds({ case: label }: RuleFailure): string | undefined {
+  return label?.replaceAll(/\d+/g, "#");
+}
+
+async function check(rule: Rule, state: RunState): Promise<RuleContext> {
+  const context = new RuleContext(state, rule.id);
+  await context.case(undefined, () => rule.run(context));
+  return context;
+}
+
+/**
+ * Adds what the responses of all rules have shown.
+ *
+ * @param cause a rule whose failures are not this rule's, too.
+ */
+function withWatch(result: RuleResult, watch: Watch | undefined, cause: Watch | undefined): RuleResult {
+  if (watch === undefined) return result;
+  const named = [...(cause?.failures.keys() ?? [])];
+  const own = [...watch.failures.values()].filter(({ message }) => !named.includes(message));
+  const failures = [...result.failures, ...own];
+  if (failures.length > 0) return { ...result, outcome: "fails", failures };
+  if (watch.failures.size > 0)
+    return { ...result, outcome: "blocked", reason: `blocked by ${cause?.ruleId}` };
+  if (watch.responses > 0) return { ...result, outcome: "holds" };
+  return {
+    ...result,
+    outcome: "skipped",
+    reason: result.reason ?? "the run got no response that the rule is about",
+  };
+}
+
+export function countOutcomes(results: readonly RuleResult[]): Readonly<Record<Outcome | "rules", number>> {
+  const counts = { rules: results.length, holds: 0, fails: 0, blocked: 0, skipped: 0 };
+  for (const { outcome } of results) counts[outcome]++;
+  return counts;
+}
+
+/** Whether no rule fails or is blocked, and at least one was checked. */
+export function conforms({ results }: Pick<ConformanceReport, "results">): boolean {
+  const { rules, fails, blocked, skipped } = countOutcomes(results);
+  return fails + blocked === 0 && skipped < rules;
+}
+
+/** Whether a server conforms in all collections that the rules fit. */
+export function conformsInAll(all: readonly CollectionReport[]): boolean {
+  return all.every((each) => "skipped" in each || ("report" in each && conforms(each.report)));
+}

@@ -1,0 +1,43 @@
+// Summarizes a token for lists, on the command line and in the console.
+
+import { effectiveExpiry, type TokenRecord } from "../store/shared/token-record.ts";
+import { isActive } from "./token.ts";
+
+/** The keys of the JSON output, in the order of the table's columns. */
+export interface TokenSummary {
+  readonly name: string;
+  /** `rotated`: accepted until it expires, but replaced by a newer token. */
+  readonly state: "active" | "rotated" | "expired" | "revoked";
+  readonly created: string;
+  /** The earlier of its own expiry and the end of the overlap of a rotation. */
+  readonly expires: string | null;
+  readonly revoked: string | null;
+  /** To the minute. */
+  readonly lastUsed: string | null;
+}
+
+export function toTokenSummary(token: TokenRecord, now: number): TokenSummary {
+  return {
+    name: token.name,
+    state: getState(token, now),
+    created: toIsoString(token.createdAt),
+    expires: toIsoStringOrNull(effectiveExpiry(token)),
+    revoked: toIsoStringOrNull(token.revokedAt),
+    lastUsed: toIsoStringOrNull(token.lastUsedAt),
+  };
+}
+
+/** A timestamp in UTC (ISO 8601), from milliseconds since the epoch. */
+export function toIsoString(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function toIsoStringOrNull(ms: number | null): string | null {
+  return ms === null ? null : toIsoString(ms);
+}
+
+function getState(token: TokenRecord, now: number): TokenSummary["state"] {
+  if (token.revokedAt !== null) return "revoked";
+  if (!isActive(token, now)) return "expired";
+  return token.overlapEndsAt === null ? "active" : "rotated";
+}

@@ -1,0 +1,399 @@
+// Declares the contract: what an OpenAPI description says of all its resources, and its collections,
+// each with everything that is particular to one resource. description/read-contract.ts reads it once.
+// "Plant" is the code's word for one stored resource, whatever the contract calls it.
+
+import type { Json } from "../json/json-values.ts";
+import type { Access } from "./access.ts";
+import type { ErrorFormat } from "./error-format.ts";
+import type { IdFormat, PlantId } from "./plant-id.ts";
+import type { SchemaCheck } from "./schema-check.ts";
+import type { FieldType, FieldValue } from "./stored-types.ts";
+
+/** A property of the resource besides its id. */
+export interface Field {
+  readonly name: string;
+  /** The name as a member of JSON, such as `"name":`. */
+  readonly jsonName: string;
+  /** The name of its column, quoted for SQL. */
+  readonly column: string;
+  /** The key of the column in a row. */
+  readonly columnName: string;
+  readonly type: FieldType;
+  readonly isRequired: boolean;
+  readonly example: FieldValue;
+  /** The value of a body without it, where a response requires it and the contract has a default. */
+  readonly default: FieldValue | undefined;
+  /** The value for plants that were stored before a required field was added. */
+  readonly fill: FieldValue | undefined;
+  /** The schema of the property, which documents show. Its numbers are exact. */
+  readonly schema: Json;
+}
+
+/** The words for the resources of a collection, in everything that people read. */
+export interface Words {
+  /** The word for one resource, such as "plant". */
+  readonly one: string;
+  /** The word for several, such as "plants". */
+  readonly many: string;
+  /** The name of a body that creates one, such as "NewPlant". */
+  readonly body: string;
+}
+
+/** An operation of the contract that is served. */
+export interface ServedOperation {
+  readonly operationId: string;
+  /** Its path, percent-encoded, in which {id} is the id. */
+  readonly path: string;
+  /** The status of its success. */
+  readonly status: number;
+  readonly access: Access;
+  /** The resource as its success has it; undefined if that has no body. */
+  readonly response: Representation | undefined;
+  readonly errors: ErrorFormat;
+  /** Whether it describes a 404 of a resource that is not there. */
+  readonly describesMissing: boolean;
+  /** The header fields without which a request is rejected; undefined for none. */
+  readonly headers: readonly RequiredHeader[] | undefined;
+}
+
+export interface RequiredHeader {
+  readonly name: string;
+  /** Accepts the values of the field, as text or as the JSON that it is. */
+  readonly check: SchemaCheck;
+}
+
+/** The members that a resource has in a response: the id, fields in their order, and others. */
+export interface Representation {
+  readonly hasId: boolean;
+  /** Whether it has the field, for each field of the contract. */
+  readonly fields: readonly boolean[];
+  /** The JSON of a field without a value, where the response requires it; undefined if it has none. */
+  readonly absent: readonly (string | undefined)[] | undefined;
+  /** Whether it has none of the following. */
+  readonly isBare: boolean;
+  /** The member that is the time of creation (RFC 3339); undefined for none. */
+  readonly createdName: string | undefined;
+  /** The member that is the time of the last change. */
+  readonly updatedName: string | undefined;
+  /** The member that is the URL of the resource. */
+  readonly urlName: string | undefined;
+  /** Members that are the same for all, as JSON. */
+  readonly constants: readonly string[];
+  /** The JSON before and after it, where the resource is a member of the response. */
+  readonly wrapper: readonly [before: string, after: string] | undefined;
+}
+
+/** The deletion of one resource. */
+export interface DeleteOperation extends ServedOperation {
+  /** The JSON of its success, where that is not the resource; undefined if it has no body. */
+  readonly content: string | undefined;
+}
+
+/** An operation that changes one resource: a replacement, or a merge patch. */
+export interface EditOperation extends ServedOperation {
+  readonly body: EditBody;
+  /**
+   * The resource as each success has it, by its status: 200 or 204, and 201 if a replacement may create.
+   */
+  readonly successes: Readonly<Record<number, Representation | undefined>>;
+}
+
+/** The body of an operation that changes one resource. */
+export interface EditBody {
+  /** The schema of the body, such as "PlantPatch". */
+  readonly name: string;
+  /** The names of the fields that it may have. */
+  readonly members: readonly string[];
+  /** The member that has them, as in the body of a create. */
+  readonly wrapper: string | undefined;
+  /** Members that are not taken from it. */
+  readonly ignored: readonly string[];
+  /** Checks it against its schema. */
+  readonly check: SchemaCheck;
+}
+
+/** An operation of the contract that is not served: it responds with notImplemented. */
+export interface OtherOperation {
+  readonly method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+  readonly path: string;
+}
+
+/** How a list is asked for and written. */
+export interface ListShape {
+  /** The members of the list; undefined where the list is an array. */
+  readonly members: ListMembers | undefined;
+  /**
+   * How a client asks for the next page: by the last id, by the number of plants before it, or by
+   * its number; and the parameter of the query that says so.
+   */
+  readonly paging: "after" | "offset" | "page";
+  readonly pagingName: string;
+  /** Whether a request without it is rejected. */
+  readonly isPagingRequired: boolean;
+  /** The number of the first page: 1, or 0 if the contract allows it. */
+  readonly firstPage: number;
+  readonly limit: {
+    /** The parameter of the query. */
+    readonly name: string;
+    readonly isDescribed: boolean;
+    readonly isRequired: boolean;
+    readonly minimum: number;
+    readonly maximum: number;
+    readonly default: number;
+  };
+  /**
+   * The parameters of the query that choose resources by the value of a field, given by its index;
+   * a resource without a value has the fallback.
+   */
+  readonly filters: readonly {
+    readonly name: string;
+    readonly field: number;
+    readonly fallback: FieldValue | undefined;
+  }[];
+  /** The parameters of another paging: a request that has one is not served. */
+  readonly refused: readonly string[];
+}
+
+export type ListMembers = readonly ListMember[];
+
+/** A member of a list. One that is optional is left out where what it holds is null. */
+export type ListMember = readonly [name: string, holds: ListContent, isOptional: boolean];
+
+export type ListContent = ListPart | { readonly members: ListMembers } | { readonly json: string };
+
+/**
+ * The content of a member of a list: "total" is the number of all plants, "onPage" that of the page,
+ * "from" and "to" are the numbers of its first and last one, and "nextCursor" is what the parameter of
+ * the paging takes next.
+ */
+export type ListPart =
+  | ("plants" | "limit" | "offset" | "page" | "total" | "pages" | "onPage" | "from" | "to")
+  | ("hasMore" | "hasPrevious" | "isFirst" | "isLast" | "isEmpty")
+  | ("nextCursor" | "nextUrl" | "previousUrl" | "firstUrl" | "lastUrl" | "url");
+
+/** The names that lead to the plants of a list; none where it is an array. */
+export function plantsPath(members: ListMembers | undefined): string[] {
+  for (const [name, holds] of members ?? []) {
+    if (holds === "plants") return [name];
+    const below = typeof holds === "object" && "members" in holds ? plantsPath(holds.members) : [];
+    if (below.length > 0) return [name, ...below];
+  }
+  return [];
+}
+
+export type OperationName = keyof Collection["operations"];
+
+export interface Contract {
+  /** The input of readContract, from which threads and stores read the contract again. */
+  readonly source: ContractSource;
+  readonly document: OpenApiDocument;
+  /** The name of the service, such as "Plant Store". */
+  readonly service: string;
+  /** The path of the first server's URL, such as "/v1", or "". */
+  readonly basePath: string;
+  /** In the order of the description. */
+  readonly collections: readonly Collection[];
+  /** The operations that are described and not served. */
+  readonly otherOperations: readonly OtherOperation[];
+  /** How callers identify themselves where no operation says otherwise: as for the first create. */
+  readonly access: Access;
+  /** How errors are written where no operation says otherwise. */
+  readonly errors: ErrorFormat;
+  /**
+   * A sentence for each part of the description that is not served or not checked, with its
+   * pointer.
+   */
+  readonly notes: readonly string[];
+}
+
+/** Resources that have a path, a create, and a table of their own. */
+export interface Collection {
+  /** The name in commands and addresses: the last segment of its path, or all of it. */
+  readonly name: string;
+  /** The name of its table, which SQL has in quotes. It follows from the path alone. */
+  readonly table: string;
+  readonly words: Words;
+  /** The path of the collection, percent-encoded, such as "/plants". */
+  readonly path: string;
+  /** The path of one resource, such as "/plants/{id}". */
+  readonly itemPath: string;
+  /** The name of the parameter in that path, as the description has it. */
+  readonly idParameter: string;
+  /** `path` as it is written in the description. */
+  readonly describedPath: string;
+  readonly id: {
+    readonly name: string;
+    readonly type: FieldType<PlantId>;
+    readonly schema: Json;
+    /** How the server makes it; undefined if every body must have it. */
+    readonly format: IdFormat | undefined;
+    /** Whether a body must have it. Otherwise the server chooses one if it is not sent. */
+    readonly isRequired: boolean;
+    /** Whether a body may have it; one that it may not have is ignored. */
+    readonly isAccepted: boolean;
+  };
+  readonly fields: readonly Field[];
+  /** The schema of the body, where it says more than those of the id and the fields. */
+  readonly body: { readonly schema: Json; readonly check: SchemaCheck } | undefined;
+  /** Whether a body may have unknown members, which are ignored. */
+  readonly allowsOthers: boolean;
+  /** Whether a create without the header field Idempotency-Key is rejected. */
+  readonly requiresKey: boolean;
+  /** The only member of a body, where that holds the resource; undefined if the body is the resource. */
+  readonly wrapper: string | undefined;
+  /** Whether a response says when a resource was changed, so that the store keeps it. */
+  readonly keepsChangeTime: boolean;
+  /** The properties that a body may have and that are not taken from it: they are readOnly. */
+  readonly ignored: readonly string[];
+  /** The text that lists show first: the first required one. */
+  readonly titleField: Field | undefined;
+  /** The optional text by which lists and charts group. */
+  readonly groupField: Field | undefined;
+  readonly operations: {
+    readonly create: ServedOperation;
+    readonly list?: ServedOperation;
+    readonly get?: ServedOperation;
+    readonly replace?: EditOperation;
+    readonly change?: EditOperation;
+    readonly delete?: DeleteOperation;
+  };
+  readonly list: ListShape;
+  /** The plants of the description's examples: at least one. */
+  readonly examples: readonly Plant[];
+}
+
+export interface ContractSource {
+  /** The text of an OpenAPI description, in YAML or JSON. */
+  readonly text: string;
+  /** The description in JSON, if the text is YAML: reading that takes 50 ms less. */
+  readonly json?: string | undefined;
+  /** Whether responses may have values that are made up, where nothing stored fits. */
+  readonly fills?: boolean | undefined;
+  /**
+   * Where parts of the text were before several files were made one, such as "parcel.yaml#/properties",
+   * by their pointers. Unknown for a text that a store has kept.
+   */
+  readonly origins?: ReadonlyMap<string, string> | undefined;
+}
+
+/** The collection with a table. */
+export function collectionOf({ collections }: Pick<Contract, "collections">, table: string): Collection {
+  const found = collections.find((collection) => collection.table === table);
+  if (found === undefined) throw new Error(`No collection has the table ${table}`);
+  return found;
+}
+
+/** An OpenAPI description, of which only what is read is typed. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: { readonly title: string; readonly version: string };
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly [member: string]: unknown;
+}
+
+/** Whether an operation requires the condition If-Match. */
+export function requiresMatch({ operations }: Collection): boolean {
+  return Object.values(operations).some(({ headers }) => headers?.some(({ name }) => isMatch(name)));
+}
+
+export function isMatch(header: string): boolean {
+  return header.toLowerCase() === "if-match";
+}
+
+/** The operations that serve requests without a token. */
+export function openOperations({ collections }: Contract): ServedOperation[] {
+  return collections.flatMap(({ operations }) =>
+    Object.values(operations).filter(({ access }) => access.isOpen),
+  );
+}
+
+/**
+ * The values of a plant in the order of the contract's fields; undefined for one that it does not
+ * have.
+ */
+export type Values = readonly (FieldValue | undefined)[];
+
+/** A plant as it is sent and stored. */
+export interface Plant {
+  readonly id: PlantId;
+  readonly values: Values;
+}
+
+/** The fields of a plant as columns of a row: null for a field that it does not have. */
+export type PlantColumns = Readonly<Record<string, unknown>>;
+
+/** Values with one of them replaced; undefined removes it. */
+export function withValue(
+  collection: Collection,
+  values: Values,
+  field: Field,
+  value: FieldValue | undefined,
+): Values {
+  return values.with(collection.fields.indexOf(field), value);
+}
+
+/** Plants of a page, at most. */
+export const pagePlantsMax = 1_000;
+
+/** The list of a contract that describes none. */
+export const ownListShape: ListShape = {
+  members: undefined,
+  paging: "after",
+  pagingName: "after",
+  isPagingRequired: false,
+  firstPage: 1,
+  limit: {
+    name: "limit",
+    isDescribed: false,
+    isRequired: false,
+    minimum: 1,
+    maximum: pagePlantsMax,
+    default: 100,
+  },
+  filters: [],
+  refused: [],
+};
+
+/** The resource in a response that is not described: everything that may be shown. */
+export function wholeOf({ fields }: Pick<Collection, "fields">): Representation {
+  return {
+    hasId: true,
+    fields: fields.map(({ schema }) => schema.writeOnly !== true),
+    isBare: true,
+    absent: undefined,
+    createdName: undefined,
+    updatedName: undefined,
+    urlName: undefined,
+    constants: [],
+    wrapper: undefined,
+  };
+}
+
+/** The values of the examples. */
+export function sampleValues(collection: Collection): Values {
+  return collection.fields.map(({ example }) => example);
+}
+
+/** Whether two plants have the same values. */
+export function valuesEqual(collection: Collection, one: Values, other: Values): boolean {
+  return collection.fields.every((field, index) => valueEquals(field, one[index], other[index]));
+}
+
+/** Whether two values of a field are equal, or both absent. */
+export function valueEquals(
+  { type }: Field,
+  one: FieldValue | undefined,
+  other: FieldValue | undefined,
+): boolean {
+  return one === undefined || other === undefined ? one === other : type.equals(one, other);
+}
+
+/** The UTF-16 code units of values as texts, at most: they limit the memory that they take. */
+export function countCodeUnits({ fields }: Collection, values: Values): number {
+  let codeUnits = 0;
+  for (let index = 0; index < fields.length; index++) {
+    const value = values[index];
+    if (value !== undefined) codeUnits += (fields[index] as Field).type.size(value);
+  }
+  return codeUnits;
+}

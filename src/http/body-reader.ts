@@ -1,0 +1,252 @@
+// Reads the body of a request within limits of bytes, time and memory, and checks its media type.
+
+import { MIMEType } from "node:util";
+import type { Caller } from "../auth/caller.ts";
+import { ApiError, unavailable } from "../base/errors.ts";
+import { smallBytesMax } from "../base/long-body.ts";
+import { shorten } from "../contract/plant.ts";
+import { SharedBudget } from "../store/fair-share.ts";
+
+export interface BodyLimits {
+  /** Bytes of one body; a longer one is contentTooLarge. */
+  readonly bodyBytesMax: number;
+  /** Bytes of all bodies in flight; beyond it, or a caller's share, a body is `unavailable`. */
+  readonly inFlightBytesMax: number;
+  /** Time for a body to arrive, in milliseconds; a slower one is requestTimeout. */
+  readonly arrivalMsMax: number;
+}
+
+/** RFC 9110, section 8.6. Bun joins repeated fields with commas. */
+const wellFormedLength = /^[0-9]+$/;
+
+const jsonOnly = ["application/json"] as const;
+
+/** Why a body's format is not accepted; undefined if it is plain JSON in UTF-8. */
+export function checkMediaType(headers: Headers, types: readonly string[] = jsonOnly): ApiError | undefined {
+  const contentEncoding = headers.get("content-encoding");
+  if (contentEncoding !== null && contentEncoding.toLowerCase() !== "identity")
+    return unsupportedMediaType(`The Content-Encoding is ${contentEncoding}; send the JSON as it is.`);
+
+  const contentType = headers.get("content-type");
+  if (contentType === "application/json") return undefined;
+  const wanted = types.join(" or ");
+  if (contentType === null) return unsupportedMediaType(`The Content-Type is missing; send ${wanted}.`);
+
+  const mediaType = parseMediaType(contentType);
+  // Several header lines come as one, joined by commas.
+  if (mediaType === undefined || !types.includes(mediaType.essence)) {
+    const several = contentType.includes(",") ? `has several values, ${contentType}; send one,` : undefined;
+    return unsupportedMediaType(`The Content-Type ${several ?? `is ${contentType}; send`} ${wanted}.`);
+  }
+  const charset = mediaType.params.get("charset");
+  if (charset !== null && !/^utf-?8$/i.test(charset)) {
+    return unsupportedMediaType(`The Content-Type has charset ${charset}; send ${wanted}, which is UTF-8.`);
+  }
+  return undefined;
+}
+
+/** The request whose body is read: `start` keeps its memory and its time-out in these fields. */
+export interface BodyOwner {
+  readonly callerKey: string;
+  /** 0 before `start`. */
+  reservedBytes: number;
+  /** noSlot before `start`. */
+  timeoutSlot: number;
+  /** Whether its response is decided, by a time-out or otherwise. */
+  readonly isSettled: boolean;
+  /** Called if the body does not arrive in time. */
+  reject(error: ApiError): void;
+}
+
+/** Reads bodies, and limits the memory and the time that they take. */
+export class BodyReader {
+  readonly #limits: BodyLimits;
+  readonly #timeouts: BodyTimeouts;
+  /** The memory that is reserved for bodies, also for those of responses. */
+  readonly memory: SharedBudget;
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits;
+    this.#timeouts = new BodyTimeouts(limits.arrivalMsMax, (owner, error) => {
+      this.end(owner);
+      owner.reject(error);
+    });
+    this.memory = new SharedBudget(Math.max(limits.inFlightBytesMax, limits.bodyBytesMax));
+  }
+
+  /**
+   * The body of a request, or the limit that it exceeds. Rejects if the client aborts. If the body
+   * does not arrive in time, its owner gets the error, and the promise may never settle.
+   */
+  start(request: Request, owner: BodyOwner): Promise<Uint8Array | ApiError> | ApiError {
+    const contentLength = request.headers.get("content-length");
+    if (contentLength !== null && !wellFormedLength.test(contentLength)) return badLength(contentLength);
+    const bytes = contentLength === null ? undefined : Number(contentLength);
+    if (bytes !== undefined && bytes > this.#limits.bodyBytesMax) return this.#tooLarge();
+
+    const isSmall = bytes !== undefined && bytes <= smallBytesMax;
+    if (isSmall && !this.#reserve(owner, bytes)) return memoryExceeded();
+    this.#timeouts.add(owner);
+    return isSmall || request.body === null
+      ? request.bytes()
+      : this.#readChunks(request.body, owner, bytes ?? this.#limits.bodyBytesMax);
+  }
+
+  /** Stops the time-out of a body that has arrived, and keeps its memory. */
+  stopTimeout(owner: BodyOwner): void {
+    this.#timeouts.delete(owner);
+  }
+
+  /** Releases the memory, and stops the time-out. Call it when the body is parsed. */
+  end(owner: BodyOwner): void {
+    this.stopTimeout(owner);
+    this.memory.release(owner.callerKey, owner.reservedBytes);
+    owner.reservedBytes = 0;
+  }
+
+  /** Reads a whole body, or returns the limit that it exceeds. Rejects if the client aborts. */
+  async read(request: Request, caller: Pick<Caller, "key">): Promise<Uint8Array | ApiError> {
+    const { promise, resolve } = Promise.withResolvers<ApiError>();
+    const owner = {
+      callerKey: caller.key,
+      reservedBytes: 0,
+      timeoutSlot: noSlot,
+      isSettled: false,
+      reject(error: ApiError) {
+        owner.isSettled = true;
+        resolve(error);
+      },
+    };
+    try {
+      return await Promise.race([this.start(request, owner), promise]);
+    } finally {
+      this.end(owner);
+    }
+  }
+
+  /** The error of a body of so many bytes. */
+  checkSize(bytes: number): ApiError | undefined {
+    return bytes > this.#limits.bodyBytesMax ? this.#tooLarge() : undefined;
+  }
+
+  /** Reserves memory in addition to what a body has; false if there is not enough. */
+  #reserve(owner: BodyOwner, bytes: number): boolean {
+    if (!this.memory.acquire(owner.callerKey, bytes, owner.reservedBytes)) return false;
+    owner.reservedBytes += bytes;
+    return true;
+  }
+
+  /**
+   * Reads a body into a buffer that doubles: a list of its chunks would hold 100 MB for a megabyte
+   * in chunks of one byte. Memory is reserved for the bytes received, as a client that declares a
+   * megabyte and sends a byte takes 4 KiB.
+   */
+  async #readChunks(
+    stream: ReadableStream<Uint8Array>,
+    owner: BodyOwner,
+    bytesMax: number,
+  ): Promise<Uint8Array | ApiError> {
+    let buffer = new Uint8Array();
+    let bytes = 0;
+    for await (const chunk of stream) {
+      // Nothing is reserved after a time-out.
+      if (owner.isSettled) break;
+      const needed = bytes + chunk.length;
+      if (needed > bytesMax) return this.#tooLarge();
+      if (needed > buffer.length) {
+        const size = Math.min(bytesMax, Math.max(4_096, 2 * needed));
+        if (!this.#reserve(owner, size - buffer.length)) return memoryExceeded();
+        buffer = new Uint8Array(buffer.buffer.transfer(size));
+      }
+      buffer.set(chunk, bytes);
+      bytes = needed;
+    }
+    return buffer.subarray(0, bytes);
+  }
+
+  #tooLarge(): ApiError {
+    const message = `The body is over the limit of ${this.#limits.bodyBytesMax} bytes; send a smaller one.`;
+    return new ApiError("contentTooLarge", message);
+  }
+}
+
+/** The resolution of a time-out: a body times out up to an eighth of its time later. */
+const ticksMax = 8;
+
+/** The slot of an owner whose body is not waited for. */
+export const noSlot = -1;
+
+/**
+ * Time-outs of the same length, with one timer for all: a timer for each body cost up to 8 % of the
+ * creates at 256 connections. Owners are in numbered slots, because an ordered Set cost 1 µs a
+ * body.
+ */
+class BodyTimeouts {
+  readonly #timeoutMs: number;
+  readonly #onTimeout: (owner: BodyOwner, error: ApiError) => void;
+  readonly #owners: (BodyOwner | undefined)[] = [];
+  /** The tick at which the wait for the owner in each slot began. */
+  readonly #startTicks: number[] = [];
+  readonly #freeSlots: number[] = [];
+  #timer: Timer | undefined;
+  #tick = 0;
+
+  constructor(timeoutMs: number, onTimeout: (owner: BodyOwner, error: ApiError) => void) {
+    this.#timeoutMs = timeoutMs;
+    this.#onTimeout = onTimeout;
+  }
+
+  add(owner: BodyOwner): void {
+    const slot = this.#freeSlots.pop() ?? this.#owners.length;
+    this.#owners[slot] = owner;
+    this.#startTicks[slot] = this.#tick;
+    owner.timeoutSlot = slot;
+    this.#timer ??= setInterval(() => this.#advance(), this.#timeoutMs / ticksMax).unref();
+  }
+
+  delete(owner: BodyOwner): void {
+    const slot = owner.timeoutSlot;
+    if (slot === noSlot) return;
+    owner.timeoutSlot = noSlot;
+    this.#owners[slot] = undefined;
+    this.#freeSlots.push(slot);
+  }
+
+  #advance(): void {
+    this.#tick++;
+    for (const [slot, owner] of this.#owners.entries())
+      if (owner !== undefined && this.#tick - (this.#startTicks[slot] ?? 0) > ticksMax)
+        this.#onTimeout(owner, this.#timeoutError());
+    if (this.#freeSlots.length < this.#owners.length) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #timeoutError(): ApiError {
+    const seconds = this.#timeoutMs / 1_000;
+    const message = `The body did not arrive within ${seconds} ${seconds === 1 ? "second" : "seconds"}; sending it again is safe.`;
+    return new ApiError("requestTimeout", message);
+  }
+}
+
+function parseMediaType(text: string): MIMEType | undefined {
+  try {
+    return new MIMEType(text);
+  } catch {
+    // MIMEType throws for a malformed media type, and for nothing else.
+    return undefined;
+  }
+}
+
+function unsupportedMediaType(message: string): ApiError {
+  return new ApiError("unsupportedMediaType", message);
+}
+
+function badLength(contentLength: string): ApiError {
+  const message = `The Content-Length is ${JSON.stringify(shorten(contentLength))}; send it once, as one decimal number.`;
+  return new ApiError("badRequest", message);
+}
+
+function memoryExceeded(): ApiError {
+  return unavailable("The server has too many bodies to read and did not read this one");
+}

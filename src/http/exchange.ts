@@ -1,0 +1,200 @@
+// Carries one request of the public listener from its arrival to its one response. Its operation, the
+// time-out of its body, and the commit of a create all respond through this object, and the first of
+// them wins.
+
+import type { Caller } from "../auth/caller.ts";
+import { type ApiError, internalError, unavailable } from "../base/errors.ts";
+import { hasLongBody } from "../base/long-body.ts";
+import type { Clock, Emit, RequestRecord, Result } from "../base/server-event.ts";
+import type { Contract } from "../contract/contract.ts";
+import { type ErrorFormat, formOf } from "../contract/error-format.ts";
+import { type BodyOwner, noSlot } from "./body-reader.ts";
+import type { RateLimitResult } from "./rate-limit.ts";
+import { requestIdOf, traceIdOf } from "./request-id.ts";
+import { errorResponse } from "./responses.ts";
+import type { TickBudget } from "./tick-budget.ts";
+
+/** The status that nginx logs for a client that has left; HTTP has none. */
+const clientClosedRequest = 499;
+
+/** The route of a request, as far as the log, metrics and traces need it. */
+export interface RequestRoute {
+  readonly method: string;
+  readonly path: string;
+  /** Undefined if no operation has the method and the path. */
+  readonly operation:
+    | (NonNullable<RequestRecord["operation"]> & { readonly errors?: ErrorFormat | undefined })
+    | undefined;
+}
+
+/** Dependencies that all exchanges of a listener share. */
+export interface ExchangeDependencies {
+  readonly contract: Contract;
+  /** Returns the address that a client has sent a request to, by the one that the server got. */
+  readonly addressOf: (url: string) => string;
+  /** Makes the id of a request that has none. */
+  readonly makeRequestId: () => string;
+  readonly tickBudget: TickBudget;
+  readonly now: Clock;
+  readonly emit: Emit;
+}
+
+export class Exchange implements BodyOwner {
+  readonly request: Request;
+  readonly requestId: string;
+  /** The client, once it is authenticated. */
+  caller: Caller | undefined = undefined;
+  /** Set where callers have a rate. */
+  rateLimit: RateLimitResult | undefined = undefined;
+  reservedBytes = 0;
+  timeoutSlot = noSlot;
+  #isSettled = false;
+  readonly #shared: ExchangeDependencies;
+  readonly #route: RequestRoute;
+  readonly #traceparent: string | null;
+  readonly #startedAt: number;
+  readonly #shouldClose: () => boolean;
+  readonly #resolve: (response: Response) => void;
+
+  /**
+   * @param shouldClose whether the connection is closed after the response.
+   * @param resolve gets the response.
+   */
+  constructor(
+    request: Request,
+    route: RequestRoute,
+    shared: ExchangeDependencies,
+    shouldClose: () => boolean,
+    resolve: (response: Response) => void,
+  ) {
+    this.request = request;
+    this.#route = route;
+    this.#shared = shared;
+    this.#shouldClose = shouldClose;
+    this.#resolve = resolve;
+    this.#startedAt = shared.now();
+    const { headers } = request;
+    const traceparent = headers.get("traceparent");
+    const traceId = traceIdOf(traceparent);
+    this.#traceparent = traceId === undefined ? null : traceparent;
+    this.requestId = requestIdOf(headers.get("x-request-id"), traceId, shared.makeRequestId);
+  }
+
+  /** Whether the response is decided, so that no further work is needed. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  get callerKey(): string {
+    return this.caller?.key ?? "";
+  }
+
+  /** The address that the client has sent the request to. */
+  get url(): string {
+    return this.#shared.addressOf(this.request.url);
+  }
+
+  /** Claims the response; false if it is decided already. Whoever has claimed it responds once. */
+  claim(): boolean {
+    if (this.#isSettled) return false;
+    this.#isSettled = true;
+    return true;
+  }
+
+  /** Sends the response to a create that has claimed it. */
+  sendCreated(response: Response, result: "created" | "unchanged"): void {
+    this.#complete(response.status, result, undefined);
+    this.#send(response);
+  }
+
+  /** Responds to an operation other than a create. */
+  reply(response: Response): void {
+    if (!this.claim()) return;
+    response.headers.set("X-Request-Id", this.requestId);
+    this.#paced(() => {
+      this.#complete(response.status, "completed", undefined);
+      this.#send(response);
+    });
+  }
+
+  /** Responds with an error. */
+  reject(error: ApiError): void {
+    if (!this.claim()) return;
+    const send = () => this.sendError(error);
+    if (this.caller === undefined && hasLongBody(this.request.headers)) {
+      // Sent at once: Bun buffers the body until the response. With pacing, 1,000 strangers with a
+      // megabyte each took 1 GB.
+      send();
+      void this.request.body?.cancel().catch(() => undefined);
+    } else this.#paced(send);
+  }
+
+  /**
+   * Ends an exchange that has met an exception.
+   *
+   * @param isRepeatable whether the client may send the request again.
+   */
+  fail(error: unknown, isRepeatable = true): void {
+    if (this.#isSettled) return;
+    this.#shared.emit({ kind: "internalError", requestId: this.requestId, error });
+    this.reject(internalError(isRepeatable));
+  }
+
+  /** Responds to an operation that the store has failed. */
+  failStore({ message }: Error): void {
+    if (this.#isSettled) return;
+    const operation = this.#route.operation?.operationId ?? this.#route.method;
+    this.#shared.emit({ kind: "operationFailed", operation, reason: message });
+    this.reject(unavailable("The store cannot be used now"));
+  }
+
+  /** Ends an exchange whose client has aborted its body. */
+  abort(): void {
+    if (!this.claim()) return;
+    this.#complete(clientClosedRequest, "clientAborted", undefined);
+    // Nobody receives it.
+    this.#send(new Response(null, { status: clientClosedRequest }));
+  }
+
+  /** Sends a response that needed no commit, if necessary at the end of the tick. */
+  #paced(send: () => void): void {
+    const endOfTick = this.#shared.tickBudget.countResponse();
+    if (endOfTick === undefined) send();
+    else void endOfTick.then(send);
+  }
+
+  /** Sends the error of whoever has claimed the response. */
+  sendError(error: ApiError): void {
+    const format = this.#route.operation?.errors ?? this.#shared.contract.errors;
+    this.#complete(formOf(format, error.code).status, error.code, error.details.logged ?? error.message);
+    this.#send(errorResponse(format, error, this.requestId));
+  }
+
+  #complete(status: number, result: Result, message: string | undefined): void {
+    const { emit, now } = this.#shared;
+    const request = {
+      requestId: this.requestId,
+      traceparent: this.#traceparent,
+      method: this.#route.method,
+      path: this.#route.path,
+      operation: this.#route.operation,
+      startedAt: this.#startedAt,
+      endedAt: now(),
+      status,
+      result,
+      message,
+      caller: this.caller?.name,
+    };
+    emit({ kind: "requestCompleted", request });
+  }
+
+  #send(response: Response): void {
+    if (this.rateLimit !== undefined) {
+      response.headers.set("RateLimit-Policy", this.rateLimit.policy);
+      response.headers.set("RateLimit", this.rateLimit.field);
+    }
+    // RFC 9112, section 9.6: otherwise the client sends its next request on a closing connection.
+    if (this.#shouldClose()) response.headers.set("Connection", "close");
+    this.#resolve(response);
+  }
+}

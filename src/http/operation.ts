@@ -1,0 +1,77 @@
+// Defines an operation of the public listener, and the parts of the server that it uses.
+
+import type { Authenticator } from "../auth/authenticator.ts";
+import type { ResolveCreator } from "../auth/caller.ts";
+import { ApiError } from "../base/errors.ts";
+import type { Access } from "../contract/access.ts";
+import type { Contract } from "../contract/contract.ts";
+import type { ErrorFormat } from "../contract/error-format.ts";
+import type { CreateQueue } from "../store/group-commit.ts";
+import type { OperationStore } from "../store/operation-store.ts";
+import type { BodyReader } from "./body-reader.ts";
+import type { Exchange } from "./exchange.ts";
+import type { OperationDocument } from "./operation-document.ts";
+import type { RateLimit } from "./rate-limit.ts";
+
+/** A row of the table of operations. Routes, CORS, and the errors of other paths follow from it. */
+export interface OperationRow {
+  /** The name in the interface description, in metrics and in traces. */
+  readonly operationId: string;
+  readonly method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+  /** The path below the base path, as OpenAPI has it: {id} stands for one segment. */
+  readonly path: string;
+  /**
+   * The text after the method and the path in the message of methodNotAllowed; undefined if the
+   * operation is described but not served.
+   */
+  readonly advice: string | undefined;
+  /** How callers identify themselves; as for the create by default. */
+  readonly access?: Access | undefined;
+  /** How its errors are written; as the contract's by default. */
+  readonly errors?: ErrorFormat | undefined;
+  /** The part of the interface description; undefined if openapi.yaml describes the operation. */
+  readonly described?: OperationDocument;
+}
+
+/** A row, and what it runs. */
+export interface Operation extends OperationRow {
+  /**
+   * Settles the exchange. Never rejects.
+   *
+   * @param segments the texts of the path's parameters by name, without percent-encoding.
+   */
+  readonly run: (
+    exchange: Exchange,
+    services: OperationServices,
+    segments: Readonly<Record<string, string>>,
+  ) => Promise<void>;
+}
+
+/** The parts of the server that operations use. */
+export interface OperationServices {
+  readonly contract: Contract;
+  readonly authenticator: Pick<Authenticator, "authenticate">;
+  readonly resolveCreator: ResolveCreator;
+  /** Undefined where callers have no rate. */
+  readonly rateLimit: RateLimit | undefined;
+  readonly bodyReader: BodyReader;
+  readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
+  /** Reads and edits for a caller; undefined if nothing needs them. */
+  readonly storeOf: ((callerKey: string) => OperationStore) | undefined;
+}
+
+/** Responds with an error to callers with credentials, and with theirs to others. Never rejects. */
+export async function rejectAuthenticated(
+  exchange: Exchange,
+  { authenticator, contract }: Pick<OperationServices, "authenticator" | "contract">,
+  error: ApiError,
+): Promise<void> {
+  try {
+    const caller = await authenticator.authenticate(exchange.request.headers, contract.access);
+    if (caller instanceof ApiError) return exchange.reject(caller);
+    exchange.caller = caller;
+    exchange.reject(error);
+  } catch (failure) {
+    exchange.fail(failure);
+  }
+}

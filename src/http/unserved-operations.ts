@@ -1,0 +1,41 @@
+// Responds with 501 to operations that a contract describes and this server does not have.
+
+import { ApiError } from "../base/errors.ts";
+import type { Contract } from "../contract/contract.ts";
+import { encodePath } from "../json/percent-encoding.ts";
+import { type Operation, type OperationRow, rejectAuthenticated } from "./operation.ts";
+
+/** @param offered those that are served: others with the same method and path are left out. */
+export function unservedOperations(contract: Contract, offered: readonly OperationRow[]): Operation[] {
+  return unservedOf(contract, offered).map(({ method, path }) => ({
+    operationId: `${method.toLowerCase()}Unserved`,
+    method,
+    path: encodePath(path),
+    advice: undefined,
+    run: (exchange, services) => rejectAuthenticated(exchange, services, notServed(contract, method, path)),
+  }));
+}
+
+/** The described operations of which none is offered. */
+export function unservedOf(
+  { otherOperations }: Contract,
+  offered: readonly OperationRow[],
+): Contract["otherOperations"] {
+  const key = (method: string, path: string) => `${method} ${pathShape(path)}`;
+  const served = offered.map(({ method, path }) => key(method, path));
+  return otherOperations.filter(({ method, path }) => !served.includes(key(method, path)));
+}
+
+/** A path without the names of its parameters. */
+export function pathShape(path: string): string {
+  return path.replaceAll(/\{[^{}]*\}/g, "{}");
+}
+
+export function notServed({ collections }: Contract, method: string, path: string): ApiError {
+  const served = collections.map(({ path }) => path).join(", ");
+  const advice = served === "" ? "" : `; use the operations of ${served}`;
+  return new ApiError(
+    "notImplemented",
+    `${method} ${path} is described in the contract, but this server does not implement it${advice}.`,
+  );
+}

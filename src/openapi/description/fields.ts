@@ -1,0 +1,220 @@
+// Reads the properties of a resource: its fields in their order, and its id.
+
+import type { Collection, Field } from "../../contract/contract.ts";
+import { idFormatOf, type PlantId } from "../../contract/plant-id.ts";
+import { allOf, anyValue, type SchemaCheck } from "../../contract/schema-check.ts";
+import {
+  type FieldType,
+  type FieldValue,
+  integer,
+  isStorable,
+  restricted,
+} from "../../contract/stored-types.ts";
+import { isObject, type Json } from "../../json/json-values.ts";
+import type { Place } from "../document/place.ts";
+import type { ObjectSchema, Property } from "./body-schema.ts";
+import { checkOf } from "./checks.ts";
+import { exampleOf, toFieldValue } from "./example-values.ts";
+import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
+import { fieldTypeOf, isEnforced, valueTypes } from "./field-type.ts";
+import { columnNameOf } from "./sql-names.ts";
+
+/**
+ * Reads the fields. Rejects with a ContractError.
+ *
+ * @param examples of bodies.
+ */
+export async function readFields(
+  { properties }: ObjectSchema,
+  {
+    idName,
+    examples,
+    returned,
+  }: {
+    readonly idName: string;
+    readonly examples: readonly Json[];
+    /** The resource in responses. */
+    readonly returned: readonly ObjectSchema[];
+  },
+): Promise<Field[]> {
+  const fields: Field[] = [];
+  for (const [name, property] of properties) {
+    if (name === idName) continue;
+    const { place } = property;
+    const { schema, check } = await readProperty(name, property);
+    if (schema.readOnly === true) {
+      if (!isCreationTime(name, schema) && !isChangeTime(name, schema))
+        place.note(`"${name}" is readOnly, and is not kept`);
+      continue;
+    }
+    const type = fieldTypeOf(schema, check);
+    const sent = examples.flatMap((each) => (Object.hasOwn(each, name) ? [each[name]] : []));
+    const example = exampleOf(schema, type, sent);
+    if (example === undefined)
+      place.note(`"${name}" has no example, which the demo and the conformance tests need`);
+    const columnName = columnNameOf(name);
+    const inResponses = returned
+      .map(({ properties }) => properties.get(name))
+      .filter((each) => each?.isRequired);
+    const usual = [schema, ...inResponses.map((each) => expandSchema((each as Property).place))]
+      .map((each) => toFieldValue(type, each.default))
+      .find((each) => each !== undefined);
+    fields.push({
+      name,
+      jsonName: `${JSON.stringify(name)}:`,
+      column: `"${columnName}"`,
+      columnName,
+      type,
+      isRequired: property.isRequired,
+      example: example ?? placeholder(type),
+      default: property.isRequired || inResponses.length === 0 ? undefined : usual,
+      fill: property.isRequired ? toFieldValue(type, schema.default) : undefined,
+      schema,
+    });
+  }
+  return fields;
+}
+
+/**
+ * Reads the schema of a property, and its check. Where the alternatives of a body describe it in several
+ * ways, its value is of one of them, and the body's own check says of which.
+ */
+export async function readProperty(
+  name: string,
+  property: Property,
+): Promise<{ readonly schema: Json; readonly check: SchemaCheck | undefined }> {
+  const { places } = property;
+  for (const { place } of places)
+    if (!isObject(place.value) && place.value !== true)
+      throw place.error(`the property "${name}" must have a schema`);
+  const certain = places.filter(({ isCertain }) => isCertain);
+  const used = certain.length > 0 ? certain : places;
+  const schemas = used.map(({ place }) => expandSchema(place));
+  const [first] = schemas as [Json];
+  const { value } = property.place;
+  if (schemas.length === 1 && isObject(value) && isEnforced(value))
+    return { schema: first, check: undefined };
+  const all: SchemaCheck[] = [];
+  for (const { place } of used) all.push(await checkOf(place));
+  if (schemas.length === 1) return { schema: first, check: all[0] };
+  if (certain.length > 0) return { schema: mergeAllOf({ allOf: schemas }), check: allOf(all) };
+  return { schema: { anyOf: schemas }, check: anyValue };
+}
+
+/** A value for probes of a store where the contract has no example. */
+function placeholder(type: FieldType): FieldValue {
+  if (type.input === "number") return type.column.sqlite === "INTEGER" ? 0n : "0";
+  return type.input === "boolean" ? true : "0";
+}
+
+/**
+ * The field that a keyword of the schema names, or else the first text that fits. Throws a
+ * ContractError.
+ */
+export function textField(
+  place: Place,
+  fields: readonly Field[],
+  keyword: "x-plantstore-title" | "x-plantstore-group",
+): Field | undefined {
+  const named = place.at(keyword);
+  const isTitle = keyword === "x-plantstore-title";
+  const texts = fields.filter(({ type }) => type.input === "text" || Array.isArray(type.input));
+  if (named.value === undefined) return texts.find(({ isRequired }) => isRequired === isTitle);
+  const field = texts.find(({ name }) => name === named.value);
+  if (field !== undefined) return field;
+  throw named.error(`${keyword} must name a text of the resource, but is ${JSON.stringify(named.value)}`);
+}
+
+/** Whether a property of a response is the time of creation. */
+export function isCreationTime(name: string, schema: Json): boolean {
+  return isTime(schema) && /^(?:created|date_?created)(?:_?(?:at|on|date|time))?$/i.test(name);
+}
+
+/** Whether a property of a response is the time of the last change. */
+export function isChangeTime(name: string, schema: Json): boolean {
+  return isTime(schema) && /^(?:last_?)?(?:updated|modified)(?:_?(?:at|on|date|time))?$/i.test(name);
+}
+
+function isTime(schema: Json): boolean {
+  return schema.format === "date-time" && valueTypes(schema).has("string");
+}
+
+/** UTF-8 bytes of an id whose contract says nothing of its length. */
+const bytesMaxDefault = 255;
+
+/** PostgreSQL indexes texts of at most 2,704 bytes. */
+const describedBytesMax = 2_048;
+
+/**
+ * Reads the property of the body or of a response that the parameter of path/{…} names, or else "id";
+ * or that parameter itself, if there is none. Rejects with a ContractError.
+ */
+export async function readId(
+  path: string,
+  {
+    body,
+    returned,
+    named = "id",
+    parameter,
+  }: {
+    readonly body: ObjectSchema;
+    readonly returned: readonly ObjectSchema[];
+    readonly named: string | undefined;
+    readonly parameter: Place | undefined;
+  },
+): Promise<Collection["id"]> {
+  const objects = [body, ...returned];
+  const name = [named, "id"].find((each) => objects.some(({ properties }) => properties.has(each))) ?? "id";
+  const found =
+    objects.map(({ properties }) => properties.get(name)).find((each) => each !== undefined) ??
+    (parameter && {
+      place: parameter,
+      places: [{ place: parameter, isCertain: true }],
+      isRequired: false,
+    });
+  if (found === undefined)
+    throw body.place.error(`the resource of POST ${path} must have an id, in the body or in the response`);
+  const { place } = found;
+  const { schema, check } = await readProperty(name, found);
+  const type = idTypeOf(schema, check, place);
+  const format = idFormatOf(type, schema);
+  const isAccepted = body.properties.has(name) && schema.readOnly !== true;
+  const isRequired = isAccepted && found.isRequired;
+  if (!isRequired && format === undefined)
+    throw place.error(
+      `the ${name} of POST ${path} must be required, or one that the server can make: any positive integer of some bits, a UUID, or a string with room for 26 characters`,
+    );
+  return { name, type, schema, format, isRequired, isAccepted };
+}
+
+/** Texts that are no segment of a path (RFC 3986, section 5.2.4). */
+const unreachable = ["", ".", ".."];
+
+/** The type of ids. Throws a ContractError if they are neither integers nor texts. */
+function idTypeOf(schema: Json, check: SchemaCheck | undefined, place: Place): FieldType<PlantId> {
+  const type = fieldTypeOf(schema, check);
+  if (type.kind === "integer") return type as FieldType<bigint>;
+  // NestJS writes every integer as a number.
+  if (type.kind === "decimal" && schema.type === "number" && schema.format === undefined)
+    return (
+      check === undefined ? integer() : restricted(integer(check.expected), check)
+    ) as FieldType<bigint>;
+  if (type.kind !== "text")
+    throw place.error(`an id must be an integer or a string, but is ${type.expected}`);
+  const bytesMax = schema.maxLength === undefined ? bytesMaxDefault : describedBytesMax;
+  const isUuid = schema.format === "uuid" || schema.format === "guid";
+  const isShort = isUuid || Number(schema.maxLength) * 4 <= bytesMax;
+  const accept = (text: string | undefined) => {
+    if (text === undefined || unreachable.includes(text)) return undefined;
+    if (!isShort && Buffer.byteLength(text) > bytesMax) return undefined;
+    // RFC 9562, section 4: it may be sent in either case.
+    return isUuid ? text.toLowerCase() : text;
+  };
+  const { expected, fromJson, parse } = type as FieldType<string>;
+  return {
+    ...(type as FieldType<string>),
+    expected: isShort ? expected : `${expected}, of 1 to ${bytesMax} bytes`,
+    fromJson: (...sent) => accept(fromJson(...sent)),
+    parse: (text) => (isStorable(text) ? accept(parse(text)) : undefined),
+  };
+}

@@ -1,0 +1,279 @@
+// Reads how a list is asked for and written, as far as this server can do it.
+
+import {
+  type ListContent,
+  type ListMember,
+  type ListMembers,
+  type ListPart,
+  type ListShape,
+  ownListShape,
+  pagePlantsMax,
+  type Representation,
+  wholeOf,
+} from "../../contract/contract.ts";
+import { isObject, type Json } from "../../json/json-values.ts";
+import { type Place, readable } from "../document/place.ts";
+import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
+import { readObjectSchema } from "./body-schema.ts";
+import type { DescribedOperation, Success } from "./described-operation.ts";
+import { toFieldValue } from "./example-values.ts";
+import { expandSchema } from "./expanded-schema.ts";
+import { valueTypes } from "./field-type.ts";
+import { type Resource, readRepresentation } from "./representations.ts";
+
+const int32Max = 2 ** 31 - 1;
+
+/** A name as those below are written: in lower case, without what separates words. */
+const plainName = (name: string) => name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLowerCase();
+
+type Role = ListShape["paging"] | "limit" | "unknown";
+
+/** Parameters of the query by their usual names. */
+const namesOfRole: Readonly<Record<Role, string>> = {
+  limit: "limit size perpage pagesize itemsperpage take first maxresults pagelimit",
+  offset: "offset skip start startindex pageoffset",
+  page: "page pagenumber pageno pageindex",
+  after: "after startingafter cursor nextcursor pagetoken nexttoken afterid marker",
+  unknown: "before endingbefore beforeid previouscursor prevcursor",
+};
+
+function roleOf(name: string): Role | undefined {
+  const plain = plainName(name);
+  const known = Object.entries(namesOfRole).find(([, names]) => names.split(" ").includes(plain));
+  if (known !== undefined) return known[0] as Role;
+  return /^page|cursor|offset|pagetoken/.test(plain) ? "unknown" : undefined;
+}
+
+/** Members of lists by their usual names, with their types. */
+const namesOfPart: Partial<Readonly<Record<ListPart, readonly [type: string, names: string]>>> = {
+  limit: ["integer", "limit perpage pagesize size itemsperpage take"],
+  offset: ["integer", "offset skip"],
+  page: ["integer", "page currentpage number pagenumber pageindex"],
+  total: ["integer", "total totalcount totalitems totalelements totalrecords totalresults itemcount count"],
+  pages: ["integer", "pages totalpages pagecount lastpage"],
+  onPage: ["integer", "numberofelements count"],
+  from: ["integer", "from"],
+  to: ["integer", "to"],
+  hasMore: ["boolean", "hasmore hasnext hasnextpage"],
+  hasPrevious: ["boolean", "hasprevious haspreviouspage hasprev"],
+  isFirst: ["boolean", "first isfirst"],
+  isLast: ["boolean", "last islast"],
+  isEmpty: ["boolean", "empty isempty"],
+  // Its type follows from the paging.
+  nextCursor: ["", "nextcursor nextpagetoken nexttoken nextpage next cursor"],
+  nextUrl: ["string", "next nextpage nexturl nextlink"],
+  previousUrl: ["string", "previous prev previouspage prevpage previousurl prevurl"],
+  firstUrl: ["string", "first firstpageurl"],
+  lastUrl: ["string", "last lastpageurl"],
+  url: ["string", "path self url href"],
+};
+
+/** Whether a member may be a part of a list, by its name. */
+function isNamed(part: ListPart, name: string): boolean {
+  return namesOfPart[part]?.[1].split(" ").includes(plainName(name)) === true;
+}
+
+/** The list of a description: its shape, the resources in it, and the parameters that are served. */
+export interface DescribedList {
+  readonly shape: ListShape;
+  readonly response: Representation;
+  /** The names of the parameters that are served, or that are refused. */
+  readonly parameters: readonly string[];
+}
+
+/** Reads the list. Rejects with a ContractError for one that cannot be served. */
+export async function readList(
+  operation: DescribedOperation,
+  { schema: place }: Pick<Success, "schema">,
+  resource: Resource,
+): Promise<DescribedList> {
+  const parameters = queryParameters(operation);
+  const chosen = (["after", "page", "offset"] as const).flatMap((role) =>
+    parameters.filter((each) => each.role === role).map((each) => ({ ...each, role })),
+  )[0];
+  const sizes = parameters.filter(({ role }) => role === "limit");
+  const refused = parameters.filter(
+    (each) => each.role !== undefined && each.place !== chosen?.place && each !== sizes[0],
+  );
+  if (chosen === undefined && refused[0] !== undefined)
+    throw refused[0].place.error(`its parameter "${refused[0].name}" looks like paging, and is not served`);
+  for (const { name, place: at } of refused)
+    at.note(`a list that is asked for by "${name}" is not served: it responds with 501`);
+  for (const { place: at, schema, name } of [chosen, sizes[0]].filter((each) => each !== undefined))
+    if (![...valueTypes(schema)].some((type) => type === "integer" || type === "string"))
+      throw at.error(`its parameter "${name}" looks like paging, and is neither an integer nor a text`);
+  const paging = chosen?.role ?? "after";
+  const { array, members } = place === undefined ? ownBody : readBody(place, paging);
+  const filters = filtersOf(parameters, resource);
+  const used = parameters.filter(({ name, role }) => role ?? filters.some((each) => each.name === name));
+  const { minimum, default: usual } = chosen?.schema ?? {};
+  return {
+    shape: {
+      members,
+      paging,
+      pagingName: chosen?.name ?? paging,
+      isPagingRequired: paging !== "after" && chosen?.isRequired === true,
+      firstPage: minimum === 0 || usual === 0 ? 0 : 1,
+      limit: readLimit(sizes[0]),
+      filters,
+      refused: refused.map(({ name }) => name),
+    },
+    response: array === undefined ? wholeOf(resource) : await readItems(array, resource),
+    parameters: used.map(({ place }) => String(place.at("name").value)),
+  };
+}
+
+interface QueryParameter {
+  readonly name: string;
+  readonly role: Role | undefined;
+  readonly place: Place;
+  readonly schema: Json;
+  readonly isRequired: boolean;
+}
+
+/** The parameters of the query, also those that springdoc describes as members of one object. */
+function queryParameters({ parameters }: DescribedOperation): QueryParameter[] {
+  return parameters.flatMap((place) => {
+    if (place.at("in").value !== "query") return [];
+    const schema = place.at("schema").object === undefined ? {} : expandSchema(place.at("schema"));
+    const isObjectOnly = [...valueTypes(schema)].every((type) => ["object", "null"].includes(type));
+    const isForm = (place.at("style").value ?? "form") === "form" && place.at("explode").value !== false;
+    const isRequired = place.at("required").value === true;
+    const named = Object.entries(isObjectOnly && isForm ? propertiesOf(schema) : {});
+    if (named.length > 0)
+      return named.map(([name, own]) => ({
+        name,
+        role: roleOf(name),
+        place,
+        schema: isObject(own) ? own : {},
+        isRequired: false,
+      }));
+    const name = String(place.at("name").value);
+    return [{ name, role: roleOf(name), place, schema, isRequired }];
+  });
+}
+
+/** The parameters that name a field, and have its type: only resources with that value are listed. */
+function filtersOf(parameters: readonly QueryParameter[], { fields }: Resource): ListShape["filters"] {
+  return parameters.flatMap(({ name, role, schema }) => {
+    const exact = fields.findIndex((each) => each.name === name);
+    const alike = () => fields.findIndex((each) => plainName(each.name) === plainName(name));
+    const field = exact === -1 ? alike() : exact;
+    const { type, schema: own } = fields[field] ?? {};
+    // A number that keeps its digits, and JSON, are not equal where their texts are.
+    const isComparable = type !== undefined && !/^(?:json|decimal(?! \d))/.test(type.kind);
+    if (role !== undefined || !isComparable || own?.writeOnly === true) return [];
+    const isOne = [...valueTypes(schema)].some((type) => !["array", "object", "null"].includes(type));
+    return isOne ? [{ name, field, fallback: toFieldValue(type, own?.default) }] : [];
+  });
+}
+
+function readLimit(parameter: QueryParameter | undefined): ListShape["limit"] {
+  const { minimum: least, maximum: most, default: usual } = parameter?.schema ?? {};
+  const numberOf = (value: unknown, otherwise: number) =>
+    Number.isSafeInteger(value) ? (value as number) : otherwise;
+  const minimum = Math.max(numberOf(least, 1), 1);
+  // A limit that is described without a maximum may be any; a page has fewer.
+  const maximum = numberOf(most, parameter === undefined ? pagePlantsMax : int32Max);
+  if (maximum < minimum) throw (parameter as QueryParameter).place.error(`its pages have at most ${maximum}`);
+  return {
+    name: parameter?.name ?? "limit",
+    isDescribed: parameter !== undefined,
+    isRequired: parameter?.isRequired ?? false,
+    minimum,
+    maximum: Math.min(maximum, int32Max),
+    default: Math.min(Math.max(numberOf(usual, ownListShape.limit.default), minimum), maximum),
+  };
+}
+
+interface ListBody {
+  readonly array: Place | undefined;
+  readonly members: ListShape["members"];
+}
+
+const ownBody: ListBody = { array: undefined, members: undefined };
+
+/** Finds the array of a list. Throws a ContractError if there is none, or if others are required. */
+function readBody(place: Place, paging: ListShape["paging"]): ListBody {
+  const schema = expandSchema(place);
+  if (isArray(schema)) return { array: place, members: undefined };
+  const arrays = Object.entries(propertiesOf(schema)).filter(([, property]) => isArray(property));
+  const [array, ...others] = arrays.filter(
+    ([name]) => arrays.length === 1 || /^(?:data|items|results|content)$/i.test(name),
+  );
+  if (array === undefined || others.length > 0)
+    throw place.error("its response is neither an array nor an object with one");
+  return {
+    array: readObjectSchema(place).properties.get(array[0])?.place,
+    members: readMembers(schema, place, paging, array[0]),
+  };
+}
+
+/** Objects in a list that have its page and its links. */
+const partsOfList = ["meta", "page", "pagination", "paging", "links", "pageable", "pageinfo"];
+
+/**
+ * The members of a list, or of an object in it. Throws a ContractError for one that is required and
+ * that nothing fits.
+ */
+function readMembers(schema: Json, place: Place, paging: ListShape["paging"], array?: string): ListMembers {
+  const required = requiredOf(schema);
+  const properties = propertiesOf(schema);
+  const members: ListMember[] = [];
+  const below = (object: Json) => ({ members: readMembers(object, place, paging) });
+  const hasTotal = Object.keys(properties).some((name) => /^total/.test(plainName(name)));
+  for (const [name, property] of Object.entries(properties)) {
+    const isRequired = required.includes(name);
+    const types = valueTypes(property);
+    const isOptional = !isRequired && !types.has("null");
+    const isPart = isRequired || partsOfList.includes(plainName(name));
+    let holds: ListContent | undefined =
+      name === array ? "plants" : partFor(name, property, { paging, hasTotal });
+    if (holds === undefined && isPart && types.has("object") && isObject(property))
+      holds = isRequired ? below(property) : readable(() => below(property));
+    const isNext = isNamed("nextCursor", name);
+    if (holds === undefined && isRequired && types.has("null") && !isNext) holds = { json: "null" };
+    if (holds === undefined && isRequired && isArray(property)) holds = { json: "[]" };
+    if (holds !== undefined) members.push([name, holds, isOptional]);
+    else if (isRequired) throw place.error(`nothing fits the "${name}" of its response`);
+  }
+  const unknown = required.find((name) => !Object.hasOwn(properties, String(name)));
+  if (unknown !== undefined) throw place.error(`nothing fits the "${unknown}" of its response`);
+  return members;
+}
+
+/** The part of a list that a member has by its name and its types. */
+function partFor(
+  name: string,
+  property: unknown,
+  { paging, hasTotal }: { readonly paging: ListShape["paging"]; readonly hasTotal: boolean },
+): ListPart | undefined {
+  const types = valueTypes(property);
+  const isUrl = isObject(property) && String(property.format).startsWith("uri");
+  return (Object.keys(namesOfPart) as ListPart[]).find((part) => {
+    if (!isNamed(part, name)) return false;
+    // Where a list counts all, the count beside it is that of the page.
+    if (part === "total" && plainName(name) === "count" && hasTotal) return false;
+    // The place of a page that begins after an id is not known.
+    if (paging === "after" && ["page", "offset", "from", "to"].includes(part)) return false;
+    if (part === "nextCursor") return !isUrl && types.has(paging === "after" ? "string" : "integer");
+    return types.has(namesOfPart[part]?.[0] ?? "");
+  });
+}
+
+function isArray(schema: unknown): boolean {
+  const types = valueTypes(schema);
+  types.delete("null");
+  return isObject(schema) && types.size === 1 && types.has("array");
+}
+
+/** Reads what a resource is in an array. */
+async function readItems(array: Place, resource: Resource): Promise<Representation> {
+  const { target } = array;
+  const items = target.own("items");
+  if (items.value !== undefined) return await readRepresentation(items, resource);
+  for (const keyword of ["allOf", "anyOf", "oneOf"])
+    for (const part of target.own(keyword).items)
+      if (part.at("items").value !== undefined) return await readRepresentation(part.at("items"), resource);
+  return wholeOf(resource);
+}

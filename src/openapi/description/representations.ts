@@ -1,0 +1,181 @@
+// Reads the members that a resource has in a response.
+
+import { type Collection, type Field, type Representation, wholeOf } from "../../contract/contract.ts";
+import { toExactJson } from "../../json/exact-json.ts";
+import type { Json } from "../../json/json-values.ts";
+import { type Place, readable } from "../document/place.ts";
+import { type ObjectSchema, type Property, readObjectSchema } from "./body-schema.ts";
+import type { Success } from "./described-operation.ts";
+import { exampleOf } from "./example-values.ts";
+import { expandSchema } from "./expanded-schema.ts";
+import { fieldTypeOf, valueTypes } from "./field-type.ts";
+import { isChangeTime, isCreationTime, readProperty } from "./fields.ts";
+
+/** The properties of a resource, as responses may have them. */
+export interface Resource extends Pick<Collection, "id" | "fields"> {
+  /** Whether what nothing stored fits may be made up. */
+  readonly fills: boolean;
+}
+
+/**
+ * Reads what a resource is in a success; undefined if that has no body. Rejects with a ContractError if the
+ * success requires what is not stored.
+ */
+export async function readSuccess(success: Success, resource: Resource): Promise<Representation | undefined> {
+  if (!success.hasContent) return undefined;
+  if (success.schema === undefined) {
+    success.place.note("it describes no JSON; the response is what is stored");
+    return wholeOf(resource);
+  }
+  return await readRepresentation(success.schema, resource);
+}
+
+/**
+ * Reads what a resource is by a schema, which may have it in a member. Rejects with a ContractError if that
+ * requires what is not stored.
+ */
+export async function readRepresentation(place: Place, resource: Resource): Promise<Representation> {
+  const outer = readObjectSchema(place);
+  const names = resource.fields.map(({ name }) => name);
+  const member = wrappingMember(outer, resource.id.name, names);
+  if (member === undefined) return await readMembers(outer, resource);
+  const inner = await readMembers(
+    readObjectSchema((outer.properties.get(member) as Property).place),
+    resource,
+  );
+  const others: string[] = [];
+  for (const [name, property] of outer.properties) {
+    if (name === member || !property.isRequired) continue;
+    const json = await constantOf(name, property, resource);
+    if (json === undefined) throw place.error(`nothing fits "${name}" in its response`);
+    others.push(memberJson(name, json));
+  }
+  const before = [...others, `${JSON.stringify(member)}:`].join(",");
+  return { ...inner, isBare: false, wrapper: [`{${before}`, "}"] };
+}
+
+/**
+ * The member of an object that has the resource, such as `{"data": {…}}`; undefined for none.
+ *
+ * @param names of properties of the resource.
+ */
+export function wrappingMember(
+  { properties }: ObjectSchema,
+  idName: string,
+  names: Iterable<string>,
+): string | undefined {
+  if ([idName, ...names].some((name) => properties.has(name))) return undefined;
+  const objects = [...properties].filter(([, { place }]) => hasProperties(place));
+  return objects.find(([, { place }]) => readObjectSchema(place).properties.has(idName))?.[0];
+}
+
+/** Whether a place has the schema of an object with properties. */
+export function hasProperties(place: Place): boolean {
+  return readable(() => readObjectSchema(place).properties.size > 0) === true;
+}
+
+export const memberJson = (name: string, json: string) => `${JSON.stringify(name)}:${json}`;
+
+async function readMembers(object: ObjectSchema, resource: Resource): Promise<Representation> {
+  const { place } = object;
+  const { id, fields } = resource;
+  const schemas = schemasOf(object);
+  const shows = ({ name, schema }: Pick<Field, "name" | "schema">) => {
+    const [described, property] = [schemas.get(name), object.properties.get(name)];
+    if (described === undefined) return object.isFree;
+    if (schema.writeOnly === true || described.writeOnly === true) return false;
+    const types = valueTypes(described).add("null");
+    if ([...valueTypes(schema)].every((type) => types.has(type))) return true;
+    if (property?.isRequired && !resource.fills)
+      throw place.error(`its response has another type for "${name}", which it requires`);
+    property?.place.note(`"${name}" is left out of responses, as it has another type there`);
+    return false;
+  };
+  const known = new Set(fields.map(({ name }) => name).concat(id.name));
+  const others = [...schemas].filter(([name]) => !known.has(name));
+  const nameOf = (isWanted: (name: string, schema: Json) => boolean) =>
+    others.find(([name, schema]) => isWanted(name, schema))?.[0];
+  const [createdName, updatedName] = [nameOf(isCreationTime), nameOf(isChangeTime)];
+  const urlName = nameOf(
+    (name, schema) => /^(?:url|self|href)$/.test(name) && valueTypes(schema).has("string"),
+  );
+  const shown = fields.map(shows);
+  const hasId = shows(id);
+  const always = new Set([createdName, updatedName, urlName, ...(hasId ? [id.name] : [])]);
+  const absent: (string | undefined)[] = [];
+  for (const [index, field] of fields.entries()) {
+    if (!shown[index]) continue;
+    const property = object.properties.get(field.name);
+    if (field.isRequired) always.add(field.name);
+    else if (property?.isRequired) {
+      absent[index] =
+        field.default === undefined
+          ? await constantOf(field.name, property, resource)
+          : field.type.toJson(field.default);
+      if (absent[index] !== undefined) always.add(field.name);
+    }
+  }
+  const constants: string[] = [];
+  for (const [name, property] of object.properties) {
+    const schema = schemas.get(name) ?? {};
+    if (always.has(name) || schema.writeOnly === true) continue;
+    const isConstant = !known.has(name) && onlyValue(schema) !== undefined;
+    if (!property.isRequired && !isConstant) continue;
+    const json = await constantOf(name, property, resource);
+    if (json === undefined) throw place.error(`its response requires "${name}", ${reasonOf(resource, name)}`);
+    constants.push(memberJson(name, json));
+  }
+  const [undescribed] = object.undescribed.filter((name) => !always.has(name));
+  if (undescribed !== undefined)
+    throw place.error(`its response requires "${undescribed}", ${reasonOf(resource, undescribed)}`);
+  const names = [createdName, updatedName, urlName];
+  return {
+    hasId,
+    fields: shown,
+    absent: absent.length === 0 ? undefined : absent,
+    isBare: names.every((name) => name === undefined) && constants.length === 0,
+    createdName,
+    updatedName,
+    urlName,
+    constants,
+    wrapper: undefined,
+  };
+}
+
+/**
+ * The JSON of a required member that is not stored: the only value that its schema accepts, its
+ * default, or null; or else one that is made up, where that is allowed.
+ */
+export async function constantOf(
+  name: string,
+  property: Property,
+  { fills }: Pick<Resource, "fills">,
+): Promise<string | undefined> {
+  const { schema, check } = await readProperty(name, property);
+  const value = onlyValue(schema) ?? schema.default ?? (valueTypes(schema).has("null") ? null : undefined);
+  if (value !== undefined) return toExactJson(value);
+  if (!fills) return undefined;
+  const type = fieldTypeOf(schema, check);
+  const example = exampleOf(schema, type, [false]);
+  return example === undefined ? undefined : type.toJson(example);
+}
+
+/** The only value that a schema accepts; undefined if it accepts others. */
+function onlyValue({ const: constant, enum: values }: Json): unknown {
+  return constant === undefined && Array.isArray(values) && values.length === 1 ? values[0] : constant;
+}
+
+function reasonOf({ fields }: Resource, name: string): string {
+  const isField = fields.some((field) => field.name === name);
+  return isField ? "which is optional in the body" : "which the body does not have";
+}
+
+function schemasOf({ properties }: ObjectSchema): Map<string, Json> {
+  const all = [...properties].map(([name, { places }]) => {
+    const parts = places.map(({ place }) => expandSchema(place));
+    const isCertain = places.every((each) => each.isCertain);
+    const whole: Json = parts.length === 1 ? (parts[0] as Json) : { [isCertain ? "allOf" : "anyOf"]: parts };
+    return [name, whole] as const;
+  });
+  return new Map(all);
+}

@@ -1,0 +1,89 @@
+// Reads how callers of an operation identify themselves from its security requirements.
+
+import { type Access, bearerAccess } from "../../contract/access.ts";
+import { isObject, type Json } from "../../json/json-values.ts";
+import type { Place } from "../document/place.ts";
+
+/**
+ * Reads the requirements of an operation, or else of the whole description, of which a request meets
+ * one (OpenAPI 3.1, section 4.8.30). Notes the ones that are not accepted.
+ */
+export function readAccess(operation: Place, root: Place): Access {
+  const security = [operation, root]
+    .map((each) => each.own("security"))
+    .find(({ value }) => value !== undefined);
+  const schemes = root.at("components", "securitySchemes");
+  const { access, accepted, refused, scopes } = readRequirements(
+    security?.value,
+    (name) => schemes.at(name).object,
+  );
+  const instead = accepted.length === 0 ? "; a bearer token is needed instead" : "";
+  for (const name of refused) security?.note(`the security of ${name} is not accepted${instead}`);
+  for (const name of scopes)
+    security?.note(`the scope ${name} is not checked: every token may do everything`);
+  return access;
+}
+
+/**
+ * The requirements that the server can check (accepted, with the scopes that they require), and the
+ * schemes of those that it cannot (refused).
+ *
+ * @param requirements undefined where none are described, so that every request is served.
+ */
+export function readRequirements(requirements: unknown, schemeOf: (name: string) => Json | undefined) {
+  const described = Array.isArray(requirements) ? requirements.filter(isObject) : [];
+  const accepted: Json[] = [];
+  const refused = new Set<string>();
+  const scopes = new Set<string>();
+  let word: string | undefined;
+  let { bearer, keyHeader, isOpen }: Access = {
+    bearer: false,
+    keyHeader: undefined,
+    isOpen: described.length === 0,
+  };
+  for (const requirement of described) {
+    const [name, ...others] = Object.keys(requirement);
+    const scheme = name === undefined ? undefined : schemeOf(name);
+    const header = headerOf(scheme);
+    if (name === undefined) isOpen = true;
+    else if (others.length === 0 && isBearer(scheme)) bearer = true;
+    else if (others.length === 0 && header !== undefined && (keyHeader ?? header) === header) {
+      keyHeader = header;
+      // Many describe a bearer token as a key in this field.
+      if (/^authorization$/i.test(header)) {
+        bearer = true;
+        // As drf-spectacular writes it.
+        word ??= /\bprefix "([\w-]+)"/.exec(String(scheme?.description))?.[1];
+      }
+    } else {
+      refused.add([name, ...others].join(" with "));
+      continue;
+    }
+    accepted.push(requirement);
+    for (const scope of Object.values(requirement).flat()) scopes.add(String(scope));
+  }
+  // An operation whose only schemes are refused is not open to everybody.
+  const access =
+    bearer || keyHeader !== undefined || isOpen
+      ? { bearer, keyHeader, ...(word !== undefined && { scheme: word }), isOpen }
+      : bearerAccess;
+  return { access, accepted, refused: [...refused], scopes: [...scopes] };
+}
+
+/** The access tokens of OAuth 2 and OpenID Connect are bearer tokens. */
+function isBearer(scheme: Json | undefined): boolean {
+  const isAccessToken = scheme?.type === "oauth2" || scheme?.type === "openIdConnect";
+  return isAccessToken || (scheme?.type === "http" && /^bearer$/i.test(String(scheme.scheme)));
+}
+
+/** The header field of an API key; undefined for another scheme. */
+function headerOf(scheme: Json | undefined): string | undefined {
+  return scheme?.type === "apiKey" && scheme.in === "header" && isHeaderName(scheme.name)
+    ? scheme.name
+    : undefined;
+}
+
+/** Whether a value is the name of a header field (RFC 9110, section 5.6.2): Headers throws for another. */
+export function isHeaderName(name: unknown): name is string {
+  return typeof name === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(name);
+}

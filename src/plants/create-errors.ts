@@ -1,0 +1,47 @@
+// Makes the errors with which the queue and the store end a create.
+
+import { ApiError, unavailable } from "../base/errors.ts";
+import type { Collection, Plant } from "../contract/contract.ts";
+import { conflictError } from "../contract/plant.ts";
+import type { CreateOutcome } from "../store/group-commit.ts";
+
+/** Where the id of a plant is from: its body, an Idempotency-Key, or the server. */
+export type IdSource = "body" | "key" | "server";
+
+/** The error of a plant that was not stored, or of which this is not known. */
+export function errorOfOutcome(
+  outcome: Exclude<CreateOutcome, "created" | "unchanged">,
+  collection: Collection,
+  plant: Plant,
+  idSource: IdSource = "body",
+): ApiError {
+  const { one } = collection.words;
+  switch (outcome) {
+    case "conflict":
+      return conflictError(collection, plant, idSource === "key");
+    case "overloaded":
+      return overloaded(collection);
+    case "closed":
+      return unavailable(`The server is stopping and did not store the ${one}`);
+    case "unavailable":
+      // Sent again, the plant would get another id.
+      if (idSource === "server")
+        return new ApiError(
+          "unavailable",
+          `The store cannot be written now, and the ${one} may have been stored; check before you send it again, or send an Idempotency-Key.`,
+        );
+      return unavailable(
+        `The store cannot be written now, and it is not known whether the ${one} was stored`,
+      );
+  }
+}
+
+/** The error of a create that finds the queue full, or its caller's share of it. */
+export function overloaded({ words }: Collection): ApiError {
+  return unavailable(`The server is overloaded and did not store the ${words.one}`);
+}
+
+/** The error of a create whose plant was stored before, and cannot be read. */
+export function unreadable({ words }: Collection, { id }: Plant): ApiError {
+  return unavailable(`The ${words.one} ${id} was stored before, and cannot be read now`);
+}

@@ -1,0 +1,74 @@
+// Edits one plant for a client: reads what is stored, checks the conditions of the request, and
+// makes the edit if nothing has changed meanwhile.
+
+import { type Caller, creatorName, type ResolveCreator } from "../auth/caller.ts";
+import { ApiError, unavailable } from "../base/errors.ts";
+import { type Collection, type Plant, valuesEqual } from "../contract/contract.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import type { OperationStore } from "../store/operation-store.ts";
+import { type Editor, EditRun } from "./edits.ts";
+import { checkPreconditions } from "./entity-tag.ts";
+import { readOne, type StoredOne, toStored } from "./read-one.ts";
+
+/** Another process has to change the plant in each of them. */
+const attemptsMax = 10;
+
+interface EditCall {
+  readonly collection: Collection;
+  readonly id: PlantId;
+  readonly headers: Headers;
+  readonly caller: Caller;
+  /** Finds who has created what a replacement creates. */
+  readonly resolveCreator: ResolveCreator;
+  readonly store: OperationStore;
+}
+
+/** A plant after an edit; undefined if it was deleted. */
+export interface Edited {
+  readonly stored: StoredOne | undefined;
+  readonly isCreated: boolean;
+}
+
+/**
+ * Edits a plant; it is on disk when this resolves. Rejects as the store does.
+ *
+ * @param decide returns what to store instead, or undefined to delete; it is called again if the
+ *   plant has changed.
+ */
+export function editOne(
+  { collection, id, headers, caller, resolveCreator, store }: EditCall,
+  decide: (plant: Plant | undefined, stored: StoredOne | undefined) => Plant | undefined | ApiError,
+): Promise<Edited | ApiError> {
+  return store.change(collection, id, async () => {
+    const run = new EditRun(store, clientEditor(caller));
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const stored = await readOne(collection, store, id);
+      const plant = decide(stored?.plant, stored);
+      if (plant instanceof ApiError) return plant;
+      const failed = checkPreconditions(headers, stored?.entityTag);
+      if (failed !== undefined) return failed;
+      const isSame =
+        stored === undefined
+          ? plant === undefined
+          : plant !== undefined && valuesEqual(collection, stored.plant.values, plant.values);
+      if (isSame) return { stored, isCreated: false };
+      const unknown = plant && caller.creator === undefined ? await resolveCreator(caller) : undefined;
+      if (unknown !== undefined) return unknown;
+      const editedAt = Date.now();
+      const createdAt = stored?.createdAt ?? BigInt(editedAt);
+      const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
+      const change = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
+      const [outcome] = await run.edit(collection, [change], editedAt);
+      if (outcome === "changed") continue;
+      const isCreated = stored === undefined;
+      const changedAt = isCreated || !collection.keepsChangeTime ? null : BigInt(editedAt);
+      return { stored: plant && { ...toStored(collection, plant, createdAt), changedAt }, isCreated };
+    }
+    return unavailable(`The ${collection.words.one} is being changed by others`);
+  });
+}
+
+/** The client in the history: a subject of an identity provider is not the token of that name. */
+export function clientEditor(caller: Caller): Editor {
+  return { by: "client", token: caller.issuer === undefined ? caller.name : creatorName(caller) };
+}

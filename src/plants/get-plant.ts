@@ -1,0 +1,57 @@
+// Serves GET of one plant, such as {base}/plants/{id}.
+
+import { ApiError } from "../base/errors.ts";
+import { type Collection, wholeOf } from "../contract/contract.ts";
+import { responseJson } from "../contract/plant.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import { operationName, withArticle } from "../contract/words.ts";
+import type { Operation } from "../http/operation.ts";
+import { defineOperation } from "./define-operation.ts";
+import { checkMatch, excludes } from "./entity-tag.ts";
+import { idInPath } from "./parameters.ts";
+import { readOne } from "./read-one.ts";
+
+export const entityTagHeader = {
+  description: "Changes with the content (RFC 9110, section 8.8.3).",
+  schema: { type: "string" },
+  example: '"q1mTfOCe0yT8k9Jv2bXbVA"',
+};
+
+export function getOperation(collection: Collection): Operation {
+  const { itemPath, words, operations } = collection;
+  const { get } = operations;
+  const response = get?.response ?? operations.create.response ?? wholeOf(collection);
+  return defineOperation({
+    operationId: operationName("get", words.one),
+    path: itemPath,
+    ...get,
+    method: "GET",
+    summary: `Get ${withArticle(words.one)}`,
+    description: `Returns ${withArticle(words.one)} as it is stored.`,
+    parameters: { id: idInPath(collection) },
+    responses: {
+      200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
+    },
+    async handle({ parameters: { id }, headers, url, store }) {
+      const stored = await readOne(collection, store, id);
+      if (stored === undefined) return noSuchPlant(collection, id);
+      const { entityTag } = stored;
+      const failed = checkMatch(headers, entityTag, "leave the header out to get it as it is now");
+      if (failed !== undefined) return failed;
+      const own = { headers: { ETag: entityTag } };
+      if (excludes(headers, entityTag)) return { status: 304, ...own };
+      return {
+        status: 200,
+        jsonText: responseJson(collection, response, stored.plant, { ...stored, url }),
+        ...own,
+      };
+    },
+  });
+}
+
+export function noSuchPlant({ id: { type }, words }: Collection, id: PlantId): ApiError {
+  return new ApiError(
+    "notFound",
+    `There is no ${words.one} with the id ${type.toJson(id)}; create it, or ask for another one.`,
+  );
+}

@@ -1,0 +1,162 @@
+// Serves GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
+
+import { ApiError } from "../base/errors.ts";
+import { type Collection, type Field, pagePlantsMax, wholeOf } from "../contract/contract.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import type { FieldValue } from "../contract/stored-types.ts";
+import { operationName } from "../contract/words.ts";
+import type { Operation } from "../http/operation.ts";
+import type { PageFilter } from "../store/shared/page.ts";
+import type { SqlValue } from "../store/sql-connection.ts";
+import { defineOperation } from "./define-operation.ts";
+import { countsAll, listJson, type PageStart } from "./list-envelope.ts";
+import { pageBytesMax } from "./operation-settings.ts";
+import { int32, optional, type Parameter, type Parameters, plantId, required } from "./parameters.ts";
+
+export function listOperation(collection: Collection): Operation {
+  const { words, operations, list: shape } = collection;
+  const { create, list: described } = operations;
+  const listPath = described?.path ?? collection.path;
+  const response = described?.response ?? create.response ?? wholeOf(collection);
+  const isByAfter = shape.paging === "after";
+
+  return defineOperation({
+    operationId: operationName("list", words.many),
+    ...described,
+    method: "GET",
+    path: listPath,
+    summary: `List ${words.many}`,
+    description:
+      `Returns ${words.many} in the order of their ids. If there are more, \`Link\` has the address of the next page
+(RFC 8288). ${isByAfter ? `A page of long texts may have fewer ${words.many} than \`${shape.limit.name}\`.` : ""}`.trim(),
+    parameters: {
+      ...limitParameter(collection),
+      ...pagingParameters(collection),
+      ...filterParameters(collection),
+    },
+    responses: {
+      200: {
+        description: `A page of ${words.many}.`,
+        headers: {
+          Link: {
+            description: 'The address of the next page, with `rel="next"`; absent on the last page.',
+            schema: { type: "string" },
+            example: `<${listPath}?${shape.limit.name}=100&${shape.pagingName}=${isByAfter ? "9007199254740993" : 2}>; rel="next"`,
+          },
+        },
+        returns: "list",
+      },
+    },
+    async handle({ parameters, url, store: { read } }) {
+      const { origin, pathname, searchParams: sent } = new URL(url);
+      const refused = shape.refused.find((name) => sent.has(name));
+      if (refused !== undefined)
+        return new ApiError(
+          "notImplemented",
+          `The parameter "${refused}" is described, but not served; ask for a page with "${shape.pagingName}".`,
+        );
+      const limit = parameters[shape.limit.name] as number;
+      const start = parameters[shape.pagingName] as PageStart;
+      const after = isByAfter ? (start as PlantId | undefined) : undefined;
+      const size = Math.min(limit, pagePlantsMax);
+      const number = isByAfter ? 0 : (start as number);
+      const offset = shape.paging === "page" ? (number - shape.firstPage) * size : number;
+      const filter = filterOf(collection, parameters);
+      const found = await read.page(
+        { table: collection.table, response, after, offset, size, bytesMax: pageBytesMax, filter, url },
+        filter && filterMsMax,
+      );
+      const { json, count, last, hasMore, isFull, isCutShort } = found;
+      if (!isByAfter && limit > size && isFull)
+        return new ApiError(
+          "invalidParameter",
+          `A page has at most ${pagePlantsMax} ${words.many}, and there are more; ask for fewer with ${shape.limit.name}.`,
+        );
+      if (!isByAfter && isCutShort)
+        return new ApiError(
+          "invalidParameter",
+          `A page of ${size} would be over ${pageBytesMax} bytes; ask for fewer ${words.many} with ${shape.limit.name}.`,
+        );
+      const following = { after: last, offset: offset + size, page: number + 1 }[shape.paging];
+      const next = hasMore ? following : undefined;
+      const countSql = `SELECT count(*) AS total FROM "${collection.table}" WHERE ${read.inTime}${filter?.sql ?? ""}`;
+      const [counted] = countsAll(shape.members)
+        ? await read.query<{ total: bigint | number }>(countSql, filter?.parameters, filter && filterMsMax)
+        : [];
+      const addressOf = (at: PageStart) => {
+        const query = new URLSearchParams({ [shape.limit.name]: String(limit) });
+        if (at !== undefined) query.set(shape.pagingName, String(at));
+        for (const { name } of shape.filters) if (sent.has(name)) query.set(name, sent.get(name) as string);
+        return `${pathname}?${query}`;
+      };
+      return {
+        status: 200,
+        jsonText: listJson(shape, {
+          json,
+          count,
+          limit,
+          offset: isByAfter ? undefined : offset,
+          start,
+          next,
+          total: counted && Number(counted.total),
+          addressOf: (at) => origin + addressOf(at),
+        }),
+        headers: next === undefined ? {} : { Link: `<${addressOf(next)}>; rel="next"` },
+      };
+    },
+  });
+}
+
+/** How long a list with a filter may look for the plants of its page, which may be far apart. */
+const filterMsMax = 1_000;
+
+/** The condition of the filters that were sent; undefined for none. */
+function filterOf(
+  { fields, list: { filters } }: Collection,
+  sent: Readonly<Record<string, unknown>>,
+): PageFilter | undefined {
+  const parameters: SqlValue[] = [];
+  const conditions = filters.flatMap(({ name, field: index, fallback }) => {
+    const value = sent[name] as FieldValue | undefined;
+    if (value === undefined) return [];
+    const { column, type } = fields[index] as Field;
+    const equals = `${column} = $${parameters.push(type.toColumn(value))}`;
+    const isFallback = fallback !== undefined && type.equals(value, fallback);
+    return [isFallback ? ` AND (${equals} OR ${column} IS NULL)` : ` AND ${equals}`];
+  });
+  return conditions.length === 0 ? undefined : { sql: conditions.join(""), parameters };
+}
+
+function filterParameters({ fields, list, words }: Collection): Parameters {
+  const all = list.filters.map(({ name, field: index }): [string, Parameter<FieldValue | undefined>] => {
+    const { name: fieldName, type, schema } = fields[index] as Field;
+    const description = `Only ${words.many} whose ${fieldName} this is.`;
+    const parse = (text: string) => type.parse(text);
+    return [name, optional({ description, schema, expected: type.expected, parse })];
+  });
+  return Object.fromEntries(all);
+}
+
+function limitParameter({ list: { limit }, words }: Collection): Parameters {
+  const parameter = int32({ description: `At most this many ${words.many}.`, ...limit });
+  return { [limit.name]: limit.isRequired ? required(parameter) : parameter };
+}
+
+function pagingParameters(collection: Collection): Parameters {
+  const { list, words } = collection;
+  const maximum = 2 ** 31 - 1;
+  const parameters = {
+    after: () => optional(plantId(collection, `Only ${words.many} with a greater id.`)),
+    offset: () =>
+      int32({ description: `The ${words.many} before the page.`, minimum: 0, maximum, default: 0 }),
+    page: () =>
+      int32({
+        description: "The number of the page.",
+        minimum: list.firstPage,
+        maximum,
+        default: list.firstPage,
+      }),
+  };
+  const parameter = parameters[list.paging]() as Parameter<unknown>;
+  return { [list.pagingName]: list.isPagingRequired ? required(parameter) : parameter };
+}

@@ -1,0 +1,108 @@
+// Makes the ids that the server chooses: ordered by time, and the same again for the same
+// Idempotency-Key.
+
+import type { Caller } from "../auth/caller.ts";
+import { ApiError } from "../base/errors.ts";
+import { encodeId, type IdFormat, integerBits, isTextFormat, type PlantId } from "../contract/plant-id.ts";
+
+/** Milliseconds take the other 41 of 63 bits: until the year 2094. */
+const processBits = 16n;
+const counterBits = 6n;
+const epoch = Date.UTC(2025, 0, 1);
+
+/** Bits of the counter in ids that are texts: those that the version of a UUID leaves free. */
+const textCounterBits = 12n;
+
+/**
+ * Makes ids that are ordered by time, of milliseconds and a counter. A positive int64 has those
+ * since 2025 and a number of this process: two processes have the same number once in 65,536 times,
+ * and then the store finds a taken id. An integer of 53 bits has no such number, and a shorter one,
+ * which has no room for a time, is random. A text has those since 1970, as a UUIDv7 has, and random
+ * bits.
+ *
+ * @param wallNow milliseconds of the epoch.
+ * @param process from 0 to 65,535.
+ */
+export function idMaker(format: IdFormat, wallNow: () => number, process: number): () => PlantId {
+  const bits = integerBits(format);
+  if (bits !== undefined && bits < 53) return () => randomInteger(bits);
+  if (!isTextFormat(format)) {
+    const [ownBits, own] = bits === 53 ? [textCounterBits, 0n] : [counterBits, BigInt(process)];
+    const next = ticks(() => wallNow() - epoch, ownBits);
+    const msAt = bits === 53 ? ownBits : ownBits + processBits;
+    return () => {
+      const { ms, counter } = next();
+      return (BigInt(ms) << msAt) | (own << ownBits) | counter;
+    };
+  }
+  const next = ticks(wallNow, textCounterBits);
+  return () => {
+    const { ms, counter } = next();
+    const bytes = Buffer.from(crypto.getRandomValues(new Uint8Array(16)));
+    bytes.writeUIntBE(ms, 0, 6);
+    bytes.writeUInt16BE(Number(counter), 6);
+    return encodeId(format, bytes, 7);
+  };
+}
+
+/**
+ * A number of this process for idMaker. Loading node:crypto for its randomInt took 6 ms of each
+ * start.
+ */
+export function randomProcess(): number {
+  return crypto.getRandomValues(new Uint16Array(1))[0] ?? 0;
+}
+
+/** A random integer from 1 that has at most so many bits. */
+function randomInteger(bits: number): bigint {
+  const random = crypto.getRandomValues(new BigUint64Array(1))[0] ?? 0n;
+  return BigInt.asUintN(bits, random) || 1n;
+}
+
+/**
+ * Milliseconds and a number in them, which only grow. A millisecond that is full takes the next
+ * one.
+ */
+function ticks(now: () => number, bits: bigint): () => { readonly ms: number; readonly counter: bigint } {
+  let ms = 0;
+  let counter = 0n;
+  return () => {
+    const current = Math.max(ms, Math.floor(now()));
+    counter = current === ms ? counter + 1n : 0n;
+    ms = counter >> bits === 0n ? current : current + 1;
+    if (ms !== current) counter = 0n;
+    return { ms, counter };
+  };
+}
+
+/** Characters of an Idempotency-Key, which are printable ASCII. */
+const keyCharactersMax = 255;
+
+/**
+ * The key of draft-ietf-httpapi-idempotency-key-header, section 2.1; undefined if there is none,
+ * and an error if it cannot be one.
+ */
+export function idempotencyKey(headers: Headers): string | undefined | ApiError {
+  const key = headers.get("idempotency-key");
+  if (key === null) return undefined;
+  // With or without the double quotes of a structured field.
+  const text = /^"(.*)"$/.exec(key)?.[1] ?? key;
+  if (text !== "" && text.length <= keyCharactersMax && /^[\x20-\x7e]*$/.test(text)) return text;
+  return new ApiError(
+    "invalidParameter",
+    `The Idempotency-Key must have 1 to ${keyCharactersMax} printable ASCII characters, such as a UUID.`,
+  );
+}
+
+/** The id of a caller's key: from SHA-256, so that every server makes the same. */
+export function idOfKey(
+  format: IdFormat,
+  { issuer, name }: Pick<Caller, "issuer" | "name">,
+  collection: string,
+  key: string,
+): PlantId {
+  const hashed = JSON.stringify([collection, issuer ?? null, name, key]);
+  const digest = new Bun.CryptoHasher("sha256").update(hashed).digest();
+  if (isTextFormat(format)) return encodeId(format, digest.subarray(0, 16), 8);
+  return BigInt.asUintN(Math.min(integerBits(format) ?? 63, 63), digest.readBigUInt64BE()) || 1n;
+}

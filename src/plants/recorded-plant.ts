@@ -1,0 +1,55 @@
+// Reads plants of the history, which has each as the JSON of a body that would create it.
+
+import type { ApiError } from "../base/errors.ts";
+import { type Collection, type Plant, valuesEqual } from "../contract/contract.ts";
+import { parsePlantJson, toValues } from "../contract/plant.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import { rowReader } from "../store/shared/plant-rows.ts";
+import type { SqlConnection } from "../store/sql-connection.ts";
+
+/**
+ * Parses a plant of the history, which was accepted once. One of an earlier contract may have fields
+ * that are gone, and not have those that came since.
+ */
+export function parseRecorded(collection: Collection, json: string): Plant | ApiError {
+  const fields = collection.fields.map((field) => ({ ...field, isRequired: false }));
+  return parsePlantJson({ ...collection, fields, body: undefined, allowsOthers: true }, json);
+}
+
+/** A plant as it is stored, with the times of its creation and last change. */
+export interface StoredPlant {
+  readonly plant: Plant;
+  readonly createdAt: bigint;
+  readonly changedAt: bigint | null | undefined;
+}
+
+/**
+ * Reads a plant that was created as it is given, and changed since; undefined if it was created
+ * otherwise. Rejects if it was deleted meanwhile, and as the store does.
+ */
+export async function readChanged(
+  sql: Pick<SqlConnection, "query">,
+  collection: Collection,
+  { id, values }: Plant,
+): Promise<StoredPlant | undefined> {
+  const [first] = await sql.query<{ before: string | null }>(
+    "SELECT before FROM edits WHERE plant_id = $1 AND collection = $2 ORDER BY edited_at, run, seq LIMIT 1",
+    [String(id), collection.table],
+  );
+  const created = first?.before == null ? undefined : parseRecorded(collection, first.before);
+  if (created === undefined || "code" in created || !valuesEqual(collection, created.values, values))
+    return undefined;
+  return await readStored(sql, collection, id);
+}
+
+/** Reads a plant. Rejects if it was deleted, and as the store does. */
+export async function readStored(
+  sql: Pick<SqlConnection, "query">,
+  collection: Collection,
+  id: PlantId,
+): Promise<StoredPlant> {
+  const [row] = await rowReader(sql, collection)([id]);
+  if (row === undefined) throw new Error(`There is no plant ${id}`);
+  const plant = { id, values: toValues(collection, row) };
+  return { plant, createdAt: row.created_at, changedAt: row.changed_at };
+}

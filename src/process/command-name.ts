@@ -1,0 +1,53 @@
+// Finds the name that this program was called by, so that messages show commands as one can type
+// them.
+
+import { basename } from "node:path";
+import { redactUrl } from "./config/redact.ts";
+import { host } from "./host.ts";
+
+/** Set by bin/plantstore: how it was called. It has no prefix, because it is not a setting. */
+const variable = "_PLANTSTORE_CALLED_AS";
+
+declare const BUILD_COMMIT: string | undefined;
+
+/** The path of the executable that `npm run build` makes; undefined where Bun runs the sources. */
+const executable = typeof BUILD_COMMIT === "string" ? process.execPath : undefined;
+
+/** Such as `plantstore`, `bin/plantstore`, `npx plantstore` or `yarn plantstore`. */
+export function commandName(environment: NodeJS.ProcessEnv = host().environment): string {
+  const path = environment[variable] ?? executable;
+  if (path === undefined) return "plantstore";
+  // That folder is on PATH only while npm runs a command.
+  if (/(?:^|\/)node_modules\/\.bin\//.test(path)) return "npx plantstore";
+  // Yarn's Plug'n'Play: only Yarn finds the runtime.
+  if (/\/\.yarn\/unplugged\//.test(path)) return "yarn plantstore";
+  if (Bun.which("plantstore", { PATH: environment.PATH ?? "" }) === path) return "plantstore";
+  // An absolute path would be repeated in each line of a help.
+  if (path.startsWith("/")) return path.endsWith("/bin/plantstore") ? "bin/plantstore" : basename(path);
+  return quoted(path);
+}
+
+/** A text as a shell takes it. */
+function quoted(text: string): string {
+  return /^[\w./~+@%,:=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/**
+ * The flag --database of a command that is printed to be run next, if this one was called with it;
+ * without a password.
+ */
+export function databaseFlag({
+  database,
+  sources,
+}: {
+  readonly database: string;
+  readonly sources: { readonly database: string };
+}): string {
+  if (sources.database !== "flag") return "";
+  return ` --database ${quoted(redactUrl(database))}`;
+}
+
+/** Rewrites quoted commands, such as "plantstore migrate", as the user can type them. */
+export function nameCommands(text: string): string {
+  return text.replaceAll(/"plantstore(?=\s)/g, `"${commandName()}`);
+}

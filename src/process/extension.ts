@@ -1,0 +1,84 @@
+// Loads the operations of the operator's own module, which --extend names.
+
+import { resolve } from "node:path";
+import { OperatorError } from "../base/operator-error.ts";
+import type { Contract } from "../contract/contract.ts";
+import type { Operation } from "../http/operation.ts";
+import { pathShape } from "../http/unserved-operations.ts";
+
+/** Makes the operations for the contract that is served. Throws an OperatorError. */
+export type Extension = (contract: Contract) => readonly Operation[];
+
+/**
+ * Loads a module whose default export is a list of operations, or a function that makes it from the
+ * contract. Rejects with an OperatorError.
+ */
+export async function loadExtension(file: string | undefined): Promise<Extension> {
+  if (file === undefined) return () => [];
+  const library = await import("../index.ts");
+  // The module gets this program's own copy: classes of another one would not be those of the server.
+  Bun.plugin({
+    name: "plantstore",
+    setup: (build) => void build.module("plantstore", () => ({ exports: { ...library }, loader: "object" })),
+  });
+  const { default: exported } = await import(resolve(file)).catch((error) => {
+    throw failed(file, error);
+  });
+  return (contract) => {
+    let operations = exported;
+    try {
+      if (typeof exported === "function") operations = exported(contract);
+    } catch (error) {
+      throw failed(file, error);
+    }
+    if (!Array.isArray(operations) || !operations.every(isOperation))
+      throw new OperatorError(
+        `--extend ${file}: its default export is no list of operations; export default [defineOperation({ … })]`,
+        2,
+      );
+    return operations;
+  };
+}
+
+/** The first line of the message: a syntax error has that of each of its places. */
+function failed(file: string, error: unknown): OperatorError {
+  const { errors } = error as { readonly errors?: readonly unknown[] };
+  return new OperatorError(
+    `--extend ${file} cannot be loaded: ${String(errors?.[0] ?? error).split("\n")[0]}`,
+    2,
+  );
+}
+
+function isOperation(value: unknown): value is Operation {
+  const { run, method, path, operationId } = Object(value) as Partial<Operation>;
+  return typeof run === "function" && [method, path, operationId].every((each) => typeof each === "string");
+}
+
+/** Throws an OperatorError if two operations have one method and path, or one name. */
+export function assertDistinct({ collections }: Contract, operations: readonly Operation[]): void {
+  const creates = collections.map(({ operations: { create } }) => create);
+  const seen = new Map(
+    creates.flatMap(({ path, operationId }) => [
+      [`POST ${pathShape(path)}`, operationId],
+      [operationId, operationId],
+    ]),
+  );
+  for (const operation of operations) {
+    const route = `${operation.method} ${operation.path}`;
+    for (const key of [`${operation.method} ${pathShape(operation.path)}`, operation.operationId]) {
+      const other = seen.get(key);
+      if (other !== undefined)
+        throw new OperatorError(
+          `--extend: ${operation.operationId} (${route}) has the name or the path of the operation ${other}, which is served already`,
+          2,
+        );
+      seen.set(key, operation.operationId);
+    }
+  }
+}
+
+/** The notes of a contract, without those on operations that a module serves. */
+export function remainingNotes(notes: readonly string[], own: readonly Operation[]): readonly string[] {
+  const served = own.map(({ method, path }) => `${method} ${pathShape(path)} is not served`);
+  return notes.filter((note) => !served.some((start) => pathShape(note).startsWith(start)));
+}

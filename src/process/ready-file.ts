@@ -1,0 +1,68 @@
+// Writes the file from which a program that starts a sandbox learns its addresses.
+
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { OperatorError } from "../base/operator-error.ts";
+
+interface ReadyState {
+  readonly url: string;
+  /** The URL of the first collection; the base URL if there is none. */
+  readonly plantsUrl: string;
+  /** The URL of each collection, by its name. */
+  readonly collections: Readonly<Record<string, string>>;
+  readonly token: string;
+  /** Null without an admin listener, as is `controlUrl`. */
+  readonly adminUrl: string | null;
+  readonly controlUrl: string | null;
+  readonly pid: number;
+}
+
+/** A file that is written atomically when the sandbox is ready, and removed when it ends. */
+export class ReadyFile implements Disposable {
+  readonly #path: string;
+  readonly #remove = () => rmSync(this.#path, { force: true });
+
+  /**
+   * Removes the file of a sandbox that was killed. Throws an OperatorError if it is another file.
+   */
+  constructor(path: string) {
+    this.#path = path;
+    if (existsSync(path) && !isReadyFile(path))
+      throw new OperatorError(
+        `--ready-file ${path} is not a file that a sandbox has written; name another`,
+        2,
+      );
+    this.#remove();
+    // Runs even if a second signal ends the process.
+    process.on("exit", this.#remove);
+  }
+
+  write(state: ReadyState): void {
+    // The random name and O_EXCL defeat a file or link that another user has put there.
+    const temporary = `${this.#path}.${crypto.randomUUID()}`;
+    try {
+      // Private: the token may be one that an operator has chosen.
+      writeFileSync(temporary, `${JSON.stringify(state)}\n`, { mode: 0o600, flag: "wx" });
+      renameSync(temporary, this.#path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      const { code } = error as NodeJS.ErrnoException;
+      throw new OperatorError(
+        `--ready-file ${this.#path} cannot be written (${code}); name a file in a folder that is writable`,
+      );
+    }
+  }
+
+  [Symbol.dispose](): void {
+    process.off("exit", this.#remove);
+    this.#remove();
+  }
+}
+
+function isReadyFile(path: string): boolean {
+  try {
+    return "plantsUrl" in JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    // A folder, or text that is no JSON.
+    return false;
+  }
+}

@@ -1,0 +1,166 @@
+// plantstore serve: opens the store, starts the server with its console, and runs until a signal.
+
+import packageJson from "../../package.json";
+import { makeToken, randomBytes } from "../auth/token.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import type { Emit } from "../base/server-event.ts";
+import type { Contract } from "../contract/contract.ts";
+import { compiler } from "../openapi/compiler.ts";
+import { readContractFile } from "../openapi/files/read-contract-file.ts";
+import type { RunningServer } from "../service/server.ts";
+import type { ServerStore } from "../store/group-commit.ts";
+import { openServerStore, storeAt } from "../store/open-store.ts";
+import type { OpenOptions, PlantStore } from "../store/plant-store.ts";
+import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
+import { readCertificate } from "./certificate.ts";
+import { changedSettings, type ServeConfig } from "./config/resolve.ts";
+import { loadExtension, remainingNotes } from "./extension.ts";
+import { host } from "./host.ts";
+import { hasColours, issueToken, printLines } from "./output.ts";
+import { ServerProcess } from "./server-process.ts";
+
+/**
+ * Runs the server until a signal stops it.
+ *
+ * @param accompany starts a companion of the server, which is disposed before the server stops.
+ */
+export async function serve(
+  config: ServeConfig,
+  accompany?: (addresses: ServerAddresses, store: PlantStore) => AsyncDisposable,
+): Promise<void> {
+  // Validate settings before opening anything.
+  const { tlsCertificate, tlsKey } = config;
+  const certificate =
+    tlsCertificate === undefined || tlsKey === undefined
+      ? undefined
+      : await readCertificate(tlsCertificate, tlsKey);
+  const extension = await loadExtension(config.extend);
+
+  const now = performance.now.bind(performance);
+  await using ownProcess = new ServerProcess(config, now);
+  await ownProcess.startTracing();
+  let held: Disposable | undefined;
+  // A start that fails leaves the store and its contract as they are.
+  const beforeMigration = async (wanted: Contract | undefined) => {
+    const { assertServable, holdAddresses } = await loading;
+    if (wanted !== undefined) await assertServable(config, wanted, extension(wanted));
+    held ??= ownProcess.resources.use(await holdAddresses(config, certificate));
+  };
+  const opening = openStoreUnlessStopped(config, ownProcess, beforeMigration);
+  // Loads while the threads of the store start.
+  const loading = import("./start-server.ts");
+  const store = await opening;
+  if (store === undefined) return await ownProcess.waitForStop();
+  ownProcess.resources.use(store);
+  const own = extension(store.contract);
+  for (const note of remainingNotes(store.contract.notes, own))
+    ownProcess.events.emit({ kind: "notice", message: `contract: ${note}`, fields: {} });
+
+  const parts = { store, own, events: ownProcess.events, now, wallNow: Date.now };
+  const { startConfigured } = await loading;
+  held?.[Symbol.dispose]();
+  let reporting: Promise<void> | undefined;
+  // Ends after the server, which must not wait for it to stop, and before the store.
+  ownProcess.resources.defer(() => reporting);
+  const server = await startConfigured(config, { ...parts, certificate }, ownProcess.resources);
+
+  const addresses = addressesOf(config, server);
+  ownProcess.logStart(config, addresses);
+  // Last, because a first token that is not shown cannot be issued again.
+  await printServerStart(config, addresses, store, server, ownProcess.events.emit);
+  reporting = reportGoneCollections(store, ownProcess.events.emit);
+  await using _ = accompany?.(addresses, store);
+  await ownProcess.waitForStop();
+}
+
+export function addressesOf(
+  config: Pick<ServeConfig, "docs" | "console">,
+  { url, adminUrl }: Pick<RunningServer, "url" | "adminUrl">,
+): ServerAddresses {
+  return {
+    url,
+    adminUrl,
+    documentationUrl: config.docs === "on" ? `${url}/` : undefined,
+    consoleUrl: adminUrl === undefined || config.console === "off" ? undefined : `${adminUrl}/console/`,
+  };
+}
+
+/** Prints the addresses, and a first token if the store never had one. */
+async function printServerStart(
+  config: ServeConfig,
+  addresses: ServerAddresses,
+  store: PlantStore,
+  server: RunningServer,
+  emit: Emit,
+): Promise<void> {
+  const { output, environment } = host();
+  const { columns } = output;
+  const started = {
+    ...addresses,
+    version: packageJson.version,
+    publicUrl: config.publicUrl,
+    changed: changedSettings(config).map(({ flag }) => flag),
+    contract: store.contract,
+    store: storeAt(config.database).location,
+  };
+  const render = (token: string | undefined) =>
+    columns === undefined
+      ? plainLines(started, token)
+      : bannerLines(started, token, hasColours(true, environment));
+  const identity = { name: "first", expiresAt: null };
+  const { token, record } = makeToken(identity, { now: Date.now(), randomBytes });
+  if (config.bootstrapToken === "off" || (await store.tokens.list()).length > 0)
+    return await printLines(render(undefined));
+  const issuing = issueToken(render(token), async () => {
+    if (await store.tokens.add(record)) return;
+    const message = "the first token that was printed is void: another server has issued one first";
+    emit({ kind: "notice", message, fields: {} });
+  });
+  // Whoever reads the token may send it before it is stored.
+  await server.reloadTokens(issuing);
+}
+
+/** Logs the collections that the contract no longer has. The start does not wait for it. */
+async function reportGoneCollections(store: PlantStore, emit: Emit): Promise<void> {
+  const report = (message: string) => emit({ kind: "notice", message, fields: {} });
+  try {
+    const { describeGoneCollections } = await import("../transfer/gone-collections.ts");
+    await using sql = await store.openSql();
+    for (const sentence of await describeGoneCollections(store.contract, sql))
+      report(`contract: ${sentence}`);
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    report(`the collections of the store could not be listed: ${error.message}`);
+  }
+}
+
+/** Opens the store; undefined if a signal ends the wait for a database that cannot be reached. */
+async function openStoreUnlessStopped(
+  { database, migrate, contract: file }: ServeConfig,
+  { stopSignal, storeEvents, events }: ServerProcess,
+  beforeMigration: OpenOptions["beforeMigration"],
+): Promise<ServerStore | undefined> {
+  const opening = new AbortController();
+  // An open store continues to retry, because accepted plants are still to be committed.
+  let isOpen = false;
+  void stopSignal.then(() => {
+    if (!isOpen) opening.abort();
+  });
+  const report = (waitingFor: string) => events.emit({ kind: "storeWaiting", waitingFor });
+  const contract = file === undefined ? undefined : await readContractFile(file);
+  try {
+    const mode = migrate === "on" ? "create" : "writable";
+    const store = await openServerStore(database, mode, storeEvents, {
+      compiler,
+      report,
+      signal: opening.signal,
+      contract,
+      beforeMigration,
+    });
+    isOpen = true;
+    return store;
+  } catch (error) {
+    if (opening.signal.aborted && error instanceof OperatorError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,185 @@
+// Starts the server that the settings describe, with its extras.
+
+import type { AdminRoutes } from "../admin/admin-server.ts";
+import { isLoopback } from "../base/loopback.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import { type Contract, openOperations } from "../contract/contract.ts";
+import { documentation } from "../docs-page/documentation.ts";
+import { type Certificate, serveOptions, tlsOptions } from "../http/listener.ts";
+import type { Operation } from "../http/operation.ts";
+import { unservedOf } from "../http/unserved-operations.ts";
+import {
+  ListenError,
+  type ListenerAddress,
+  listen,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+} from "../service/server.ts";
+import type { ServeConfig, ServeSettings } from "./config/resolve.ts";
+import { assertDistinct } from "./extension.ts";
+import { localPagesOnly } from "./local-pages.ts";
+import { createConsole } from "./serve-console.ts";
+
+/** A key that the identity provider removes is rejected after this time at the latest. */
+const keysAgeMsMax = 300_000;
+
+/** Routes of the admin listener. They are closed after the server, and before the store. */
+type AdminExtra = AdminRoutes & { close(): Promise<void> };
+
+/** The server's parts that do not come from settings. */
+interface ServerParts extends Required<Pick<ServerOptions, "store" | "events" | "now" | "wallNow">> {
+  readonly certificate: Certificate | undefined;
+  /** The operations of --extend. */
+  readonly own: readonly Operation[];
+}
+
+/** Rejects with an OperatorError if a contract cannot be served with these settings. */
+export async function assertServable(
+  config: ServeConfig,
+  contract: Contract,
+  own: readonly Operation[],
+): Promise<void> {
+  assertTokens(config, contract);
+  await offeredOperations(config, contract, own);
+}
+
+/**
+ * Binds the addresses of the listeners, and responds with 503 there until it is disposed. Rejects with
+ * an OperatorError if an address cannot be bound.
+ */
+export function holdAddresses(
+  { host, port, adminHost, adminPort }: ServeConfig,
+  certificate: Certificate | undefined,
+): Promise<Disposable> {
+  return withListenAdvice(async () => {
+    using held = new DisposableStack();
+    const hold = ({ host: hostname, port }: ListenerAddress, tls = {}) => {
+      const fetch = () => new Response(null, { status: 503, headers: { "Retry-After": "1" } });
+      const server = Bun.serve({ ...serveOptions, hostname, port, fetch, ...tls });
+      held.defer(() => void server.stop(true));
+    };
+    if (adminPort !== "off") listen("admin", { host: adminHost, port: adminPort }, hold);
+    listen("public", { host, port }, (address) => hold(address, tlsOptions(certificate)));
+    return held.move();
+  });
+}
+
+/** Starts the server; its extras and itself are closed with the resources. */
+export async function startConfigured(
+  config: ServeConfig,
+  { certificate, own, ...parts }: ServerParts,
+  resources: AsyncDisposableStack,
+): Promise<RunningServer> {
+  const extras: readonly (AdminExtra | undefined)[] = [
+    // Each in a line of its own.
+    createConsole(config, parts),
+  ];
+  const adminRoutes = extras.filter((extra) => extra !== undefined);
+  for (const extra of adminRoutes) resources.defer(() => extra.close());
+  const { contract } = parts.store;
+  assertTokens(config, contract);
+  const options = await serverOptions(config, contract, own);
+  const isOpen = openOperations(contract).length > 0;
+  const server = await withListenAdvice(() =>
+    startServer({
+      ...(isOpen ? localPagesOnly(options, config) : options),
+      ...parts,
+      listener: { host: config.host, port: config.port, certificate },
+      adminRoutes,
+    }),
+  );
+  return resources.use(server);
+}
+
+/**
+ * Throws an OperatorError if everybody could use an operation, unless the operator wants it on this
+ * machine.
+ */
+function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
+  const [operation] = openOperations(contract);
+  if (operation === undefined || (open && isLoopback(host))) return;
+  const described = `the contract's operation ${operation.operationId} needs no token`;
+  throw new OperatorError(
+    open
+      ? `${described}, so --open serves it on loopback only, but --host is ${host}; use 127.0.0.1`
+      : `${described}; describe a bearer token as its "security", or serve it on loopback only with --open`,
+    2,
+  );
+}
+
+/**
+ * The server options that come from settings, except the addresses to listen on. Rejects with an
+ * OperatorError if an operation of --extend is served already.
+ *
+ * @param simulate makes the operations that are described, and that nothing serves.
+ */
+export async function serverOptions(
+  config: ServeSettings,
+  described: Contract,
+  own: readonly Operation[],
+  simulate: (described: Contract["otherOperations"]) => readonly Operation[] = () => [],
+): Promise<Omit<ServerOptions, "store">> {
+  const { adminHost, adminPort, tokenRate, tokenBurst } = config;
+  const offered = await offeredOperations(config, described, own);
+  const operations = [...offered, ...simulate(unservedOf(described, offered))];
+  const contract = { ...described, otherOperations: unservedOf(described, operations) };
+  const basePath = config.basePath + contract.basePath;
+  const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
+  return {
+    admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
+    basePath,
+    publicUrl: config.publicUrl,
+    operations,
+    wrapHandler: documentation({ ...config, contract, basePath, operations, hasPage: config.docs === "on" }),
+    cors: config.cors,
+    // The settings of limits have the names of the options.
+    limits: config,
+    rateLimit: tokenRate === 0 ? undefined : { createsPerSecond: tokenRate, burst: tokenBurst ?? tokenRate },
+    identityProvider:
+      issuer === undefined || audience === undefined
+        ? undefined
+        : { issuer, audience, jwksUrl, keysAgeMsMax },
+  };
+}
+
+/** The operations besides the creates. Rejects with an OperatorError if two are one. */
+async function offeredOperations(
+  { operations }: Pick<ServeSettings, "operations">,
+  described: Contract,
+  own: readonly Operation[],
+): Promise<Operation[]> {
+  const offered = [...(await otherOperations(described, operations)), ...own];
+  if (own.length > 0) assertDistinct(described, offered);
+  return offered;
+}
+
+/** The operations of collections besides the creates, whose files are loaded only if there is one. */
+async function otherOperations({ collections }: Contract, names: readonly string[]): Promise<Operation[]> {
+  const all = [...collections.flatMap(({ operations }) => Object.keys(operations)), ...names];
+  if (all.every((name) => name === "create")) return [];
+  if (collections.length > 1 && names.some((name) => name !== "create"))
+    throw new OperatorError(
+      "--operations is for a contract with one collection; describe the operations of each in this one",
+      2,
+    );
+  const { collectionOperations } = await import("../plants/index.ts");
+  return collections.flatMap((collection) => collectionOperations(collection, names));
+}
+
+/** Rejects with an OperatorError, with advice, if an address cannot be bound. */
+export async function withListenAdvice<Listener>(start: () => Promise<Listener>): Promise<Listener> {
+  try {
+    return await start();
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    const flag = error.listener === "admin" ? "--admin-port" : "--port";
+    throw new OperatorError(`${error.message}; ${listenAdvice(error.code, flag)}`);
+  }
+}
+
+function listenAdvice(code: string, flag: string): string {
+  if (code === "EACCES") return `this user may not open that port; choose one above 1023 with ${flag}`;
+  if (code === "EADDRINUSE") return `stop the program that uses it, or choose another with ${flag}`;
+  return `choose an address of this machine with ${flag.replace("port", "host")}`;
+}

@@ -1,0 +1,371 @@
+// Starts a server on an open store: the public listener and the admin listener. `plantstore serve`,
+// `plantstore sandbox`, tests, benchmarks, and programs that embed the service all start one here.
+
+import packageJson from "../../package.json";
+import { type AdminRoutes, startAdminServer } from "../admin/admin-server.ts";
+import { Metrics } from "../admin/metrics.ts";
+import { Authenticator } from "../auth/authenticator.ts";
+import { creatorResolver } from "../auth/caller.ts";
+import type { IdentityProvider } from "../auth/jwks.ts";
+import type { JwtVerifier } from "../auth/jwt-verifier.ts";
+import { TokenCache } from "../auth/token-cache.ts";
+import { internalError } from "../base/errors.ts";
+import { type Clock, ServerEvents } from "../base/server-event.ts";
+import type { Collection } from "../contract/contract.ts";
+import { BodyReader } from "../http/body-reader.ts";
+import { ConnectionLimit } from "../http/connection-limit.ts";
+import { type AllowedOrigins, withCors } from "../http/cors.ts";
+import {
+  createHandler,
+  type Handler,
+  type HandlerDependencies,
+  inProcess,
+  withTickBudget,
+} from "../http/handler.ts";
+import { type Certificate, startPublicListener, stopListener } from "../http/listener.ts";
+import type { Operation } from "../http/operation.ts";
+import { RateLimit } from "../http/rate-limit.ts";
+import { requestIdMaker } from "../http/request-id.ts";
+import { errorResponse } from "../http/responses.ts";
+import { unservedOperations } from "../http/unserved-operations.ts";
+import { createOperation, itemPathOf } from "../plants/create-plant.ts";
+import { idMaker, randomProcess } from "../plants/new-ids.ts";
+import type { CreateTarget } from "../plants/pending-create.ts";
+import { readChanged, readStored } from "../plants/recorded-plant.ts";
+import { type CreateQueue, GroupCommit, type ServerStore } from "../store/group-commit.ts";
+import { openOperationStore } from "../store/operation-store.ts";
+
+export interface ServerOptions {
+  /** An open store. The caller closes it, after `stop`. */
+  readonly store: ServerStore;
+  /** False for none: then requests come in by `fetch` only. */
+  readonly listener?:
+    | (Partial<ListenerAddress> & {
+        /** Undefined for HTTP. */
+        readonly certificate?: Certificate | undefined;
+      })
+    | false;
+  /** Undefined for no admin listener; then nothing collects metrics. */
+  readonly admin?: ListenerAddress | undefined;
+  /** The path before those of the collections, such as "/v1"; that of the contract by default. */
+  readonly basePath?: string;
+  /** The base URL that clients use, where a proxy changes it, such as https://api.example/garden/v1. */
+  readonly publicUrl?: string | undefined;
+  /** The web origins whose pages may use the service; "*" by default. */
+  readonly cors?: AllowedOrigins;
+  readonly limits?: Partial<ServerLimits>;
+  /** Undefined where callers have no rate. */
+  readonly rateLimit?: { readonly createsPerSecond: number; readonly burst: number } | undefined;
+  /** Undefined where JWTs are not accepted. */
+  readonly identityProvider?: IdentityProvider | undefined;
+  /** Subscribe a log and other sinks before the start. */
+  readonly events?: ServerEvents;
+  /** The operations besides the create. */
+  readonly operations?: readonly Operation[];
+  /** Puts a handler before that of the service. */
+  readonly wrapHandler?: (next: Handler) => Handler;
+  /** Further routes of the admin listener. */
+  readonly adminRoutes?: readonly AdminRoutes[];
+  /** performance.now by default. */
+  readonly now?: Clock;
+  /** Milliseconds since the epoch: the clock by which tokens expire. Date.now by default. */
+  readonly wallNow?: () => number;
+}
+
+export interface ListenerAddress {
+  /** 127.0.0.1 by default. */
+  readonly host: string;
+  /** 0 for a free one. */
+  readonly port: number;
+}
+
+interface ServerLimits {
+  /** Bytes of one body. */
+  readonly bodyBytesMax: number;
+  /** Bytes of all bodies that are being received, parsed or sent. */
+  readonly inFlightBytesMax: number;
+  /** Time for a body to arrive. */
+  readonly arrivalSecondsMax: number;
+  /** Plants that wait for a commit. */
+  readonly queuePlantsMax: number;
+  /** Open connections of both listeners. */
+  readonly connectionsMax: number;
+  /**
+   * Time without traffic after which a connection is closed, also without a response: longer than a
+   * database takes to fail over, and than load balancers keep theirs. At least 10 seconds more than
+   * arrivalSecondsMax count.
+   */
+  readonly idleSecondsMax: number;
+  /** Time to finish accepted requests when the server stops. */
+  readonly drainSecondsMax: number;
+}
+
+export interface RunningServer extends AsyncDisposable {
+  /** The base address, such as http://127.0.0.1:8080/v1; http://localhost/v1 without a listener. */
+  readonly url: string;
+  /** Such as http://127.0.0.1:8081; undefined without an admin listener. */
+  readonly adminUrl: string | undefined;
+  /** Responds to a request as if it had come over the network. Only the path of its URL counts. */
+  fetch(request: Request): Promise<Response>;
+  /**
+   * Reads the tokens of the store after a change, which is effective when it resolves. Meanwhile
+   * unknown tokens wait. Rejects with the error of the change, or if they cannot be read.
+   */
+  reloadTokens(change?: Promise<unknown>): Promise<void>;
+  /** Lets every caller begin a new window of its rate. */
+  resetRates(): void;
+  /** Stops listening; resolves when every accepted request has its response, or time is over. */
+  stop(): Promise<void>;
+}
+
+/** A listener could not be opened. */
+export class ListenError extends Error {
+  readonly listener: "public" | "admin";
+  readonly address: ListenerAddress;
+  /** Such as EADDRINUSE. */
+  readonly code: string;
+
+  constructor(listener: "public" | "admin", address: ListenerAddress, code: string) {
+    super(`cannot listen on ${address.host}:${address.port} (${code})`);
+    this.listener = listener;
+    this.address = address;
+    this.code = code;
+  }
+}
+
+const defaultLimits: ServerLimits = {
+  bodyBytesMax: 2 ** 20,
+  inFlightBytesMax: 64 * 2 ** 20,
+  arrivalSecondsMax: 20,
+  queuePlantsMax: 10_000,
+  connectionsMax: 10_000,
+  // Load balancers of AWS and nginx keep theirs for 60, and would send into a connection that
+  // closes.
+  idleSecondsMax: 75,
+  drainSecondsMax: 10,
+};
+
+/** Enough for full batches; otherwise the first plant in a batch waits for the last. */
+const batchPlantsMax = 1_024;
+
+/** Rejects with a ListenError if an address cannot be bound, and with the store's error. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const setup = setupOf(options);
+  // Closed in reverse order when the server stops, also if the start fails.
+  await using resources = new AsyncDisposableStack();
+  const callers = await startCallers(setup, resources);
+  const groupCommit = await openGroupCommit(setup, resources);
+  const service = await composeService(setup, { ...callers, groupCommit }, resources);
+  const listeners = startListeners(setup, { ...service, groupCommit }, resources);
+  const running = resources.move();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    setup.state.isStopping = true;
+    stopped ??= running.disposeAsync();
+    return stopped;
+  };
+  return {
+    ...listeners,
+    fetch: (request) => service.handle(request, inProcess),
+    reloadTokens: (change) => callers.tokens.readAfter(change),
+    resetRates: () => callers.rateLimit?.reset(),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** The options with their defaults, and what all parts of the server share. */
+function setupOf(options: ServerOptions) {
+  const { store, now = performance.now.bind(performance), wallNow = Date.now } = options;
+  const events = options.events ?? new ServerEvents();
+  return {
+    ...options,
+    basePath: options.basePath ?? store.contract.basePath,
+    now,
+    wallNow,
+    events,
+    emit: events.emit,
+    limits: { ...defaultLimits, ...options.limits },
+    makeRequestId: requestIdMaker(),
+    state: { isStopping: false },
+  };
+}
+
+type Setup = ReturnType<typeof setupOf>;
+
+/** Reads the tokens, and starts what tells callers and counts their rates. */
+async function startCallers(
+  { store, wallNow, now, emit, identityProvider, rateLimit }: Setup,
+  resources: AsyncDisposableStack,
+) {
+  const tokens = new TokenCache(store.tokens, wallNow, emit);
+  await tokens.start();
+  resources.defer(() => tokens.stop());
+  let jwts: JwtVerifier | undefined;
+  if (identityProvider !== undefined) {
+    // Loading it takes 11 ms of processor time.
+    const { JwtVerifier } = await import("../auth/jwt-verifier.ts");
+    const verifier = new JwtVerifier(identityProvider, wallNow, emit);
+    resources.defer(() => verifier.stop());
+    jwts = verifier;
+  }
+  return {
+    tokens,
+    authenticator: new Authenticator(tokens, jwts),
+    resolveCreator: creatorResolver(store.tokens, emit),
+    rateLimit: rateLimit && new RateLimit(rateLimit, now),
+  };
+}
+
+async function openGroupCommit(
+  { store, limits: { queuePlantsMax }, now, emit }: Setup,
+  resources: AsyncDisposableStack,
+): Promise<CreateQueue> {
+  const { batchesInFlightMax } = store;
+  const limits = { queuePlantsMax, batchPlantsMax };
+  const own = await store.openQueue?.(limits, { now, emit });
+  const queue = own ?? new GroupCommit(store, { ...limits, batchesInFlightMax }, { now, emit });
+  resources.defer(() => queue.close());
+  return queue;
+}
+
+/** The parts that the service uses besides the store. */
+type ServiceParts = Pick<HandlerDependencies, "authenticator" | "resolveCreator" | "rateLimit"> & {
+  readonly groupCommit: CreateQueue;
+};
+
+/** Makes the handler of all requests from the operations of the contract and of the options. */
+async function composeService(
+  { store, limits, basePath, publicUrl, wallNow, now, emit, makeRequestId, ...options }: Setup,
+  parts: ServiceParts,
+  resources: AsyncDisposableStack,
+) {
+  const { contract } = store;
+  const { collections } = contract;
+  const others = options.operations ?? [];
+  // Reads of single plants must not wait for lists.
+  const single =
+    others.length > 0 || collections.some((each) => readsRetries(each) || !each.id.isRequired)
+      ? resources.use(await store.openSql())
+      : undefined;
+  const publicPath = publicUrl === undefined ? basePath : new URL(publicUrl).pathname.replace(/\/$/, "");
+  const randomPart = randomProcess();
+  const targetOf = (collection: Collection): CreateTarget => ({
+    collection,
+    newId: idMaker(collection.id.format ?? "int64", wallNow, randomPart),
+    itemPath: itemPathOf(collection, publicPath, others),
+    readStored: single && readsRetries(collection) ? (id) => readStored(single, collection, id) : undefined,
+    // Without an id a create may have an Idempotency-Key.
+    readChanged:
+      single && !collection.id.isRequired ? (plant) => readChanged(single, collection, plant) : undefined,
+  });
+  const offered = [...collections.map((each) => createOperation(targetOf(each))), ...others];
+  const operations = [...offered, ...unservedOperations(contract, offered)];
+  const bodyReader = new BodyReader({
+    bodyBytesMax: limits.bodyBytesMax,
+    inFlightBytesMax: limits.inFlightBytesMax,
+    arrivalMsMax: limits.arrivalSecondsMax * 1_000,
+  });
+  const service = createHandler({
+    ...parts,
+    contract,
+    operations,
+    bodyReader,
+    storeOf: single && others.length > 0 ? await openOperationStore(store, single, resources) : undefined,
+    basePath,
+    publicUrl,
+    makeRequestId,
+    now,
+    emit,
+  });
+  const wrapped = options.wrapHandler?.(service) ?? service;
+  return {
+    handle: withTickBudget(withCors(options.cors ?? "*", operations, wrapped)),
+    operations,
+    bodyReader,
+  };
+}
+
+/** Opens the listeners, and returns their addresses. */
+function startListeners(
+  { store, limits, basePath, events, emit, makeRequestId, state, ...options }: Setup,
+  service: Awaited<ReturnType<typeof composeService>> & Pick<ServiceParts, "groupCommit">,
+  resources: AsyncDisposableStack,
+): Pick<RunningServer, "url" | "adminUrl"> {
+  const { handle, operations, groupCommit } = service;
+  const connectionLimit = new ConnectionLimit({
+    connectionsMax: limits.connectionsMax,
+    closeIdle() {
+      listener?.closeIdleConnections();
+      admin?.closeIdleConnections();
+    },
+    onExceeded: (open) => emit({ kind: "connectionsShed", open }),
+  });
+  resources.defer(() => connectionLimit.stop());
+  const { host = "127.0.0.1", port = 0, certificate } = options.listener || {};
+  const startAdmin = (address: ListenerAddress) => {
+    const gauges = {
+      queuedPlants: () => groupCommit.queuedPlants,
+      nodesUp: () => groupCommit.nodesUp,
+      bodyBytesInFlight: () => service.bodyReader.memory.used,
+      connections: () => connectionLimit.open,
+      certificateExpiresAt: () => certificate?.expiresAt ?? 0,
+      storeBytes: () => store.bytesOnDisk(),
+      walBytes: () => store.walBytes?.(),
+    };
+    const buildInfo = { version: packageJson.version, bun: Bun.version, engine: store.engine };
+    const metrics = new Metrics(gauges, buildInfo);
+    events.subscribe((event) => metrics.handle(event));
+    return startAdminServer({
+      ...address,
+      assertReady: async () => {
+        if (state.isStopping) throw new Error("the server is stopping");
+        return groupCommit.assertReady();
+      },
+      metrics,
+      routes: options.adminRoutes ?? [],
+      onInternalError: (error) => emit({ kind: "internalError", requestId: "admin", error }),
+    });
+  };
+  const admin = options.admin && listen("admin", options.admin, startAdmin);
+  if (admin !== undefined) resources.defer(() => admin.stop(true));
+
+  const startPublic = (address: ListenerAddress) =>
+    startPublicListener(handle, {
+      ...address,
+      certificate,
+      operations,
+      basePath,
+      idleSecondsMax: Math.max(limits.idleSecondsMax, limits.arrivalSecondsMax + 10),
+      shouldClose: () => state.isStopping || connectionLimit.isExceeded,
+      onException(error) {
+        const requestId = makeRequestId();
+        emit({ kind: "internalError", requestId, error });
+        return errorResponse(store.contract.errors, internalError(), requestId);
+      },
+    });
+  const listener = options.listener === false ? undefined : listen("public", { host, port }, startPublic);
+  if (listener !== undefined) resources.defer(() => stopListener(listener, limits.drainSecondsMax * 1_000));
+  return { url: (listener?.url ?? inProcess).origin + basePath, adminUrl: admin?.url.origin };
+}
+
+/** Whether the retry of a create says when it was, or has the ETag of the first response to its key. */
+function readsRetries({ id, operations: { create, replace, change } }: Collection): boolean {
+  const returnsTime = (create.response?.createdName ?? create.response?.updatedName) !== undefined;
+  return returnsTime || (!id.isRequired && (replace ?? change) !== undefined);
+}
+
+/** Opens a listener. Throws a ListenError if the address cannot be bound. */
+export function listen<Listener>(
+  name: "public" | "admin",
+  address: ListenerAddress,
+  start: (address: ListenerAddress) => Listener,
+): Listener {
+  try {
+    return start(address);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new ListenError(name, address, code);
+  }
+}

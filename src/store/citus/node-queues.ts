@@ -1,0 +1,117 @@
+// The queues of a store that commits on several nodes: a group commit for each node, behind the
+// interface of one. Nothing in a node's queue waits for another node.
+
+import { errorMessage } from "../../base/operator-error.ts";
+import {
+  type CreateQueue,
+  GroupCommit,
+  type GroupCommitLimits,
+  type PendingCreate,
+  type QueueContext,
+} from "../group-commit.ts";
+import type { NewEntry, PlantStore } from "../plant-store.ts";
+
+/** The plants of one node, which responds at once while it is down: its queue is never full. */
+export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable"> {
+  readonly isUp: boolean;
+  /** Called when no more batches come. */
+  close(): Promise<void>;
+}
+
+interface NodeQueue {
+  readonly node: NodeStore;
+  readonly queue: GroupCommit;
+}
+
+export class NodeQueues implements CreateQueue {
+  readonly #limits: GroupCommitLimits;
+  readonly #context: QueueContext;
+  readonly #queues = new Map<string, NodeQueue>();
+  /** Queues of nodes that are gone, until they are empty and closed. */
+  readonly #retired = new Map<NodeQueue, Promise<void>>();
+  #nodeOf: (entry: NewEntry) => string = () => "";
+
+  /** @param limits `queuePlantsMax` is divided equally among the nodes. */
+  constructor(limits: GroupCommitLimits, context: QueueContext) {
+    const nodes = () => Math.max(1, this.#queues.size);
+    this.#limits = {
+      ...limits,
+      get queuePlantsMax() {
+        return Math.max(1, Math.floor(limits.queuePlantsMax / nodes()));
+      },
+    };
+    this.#context = context;
+  }
+
+  /**
+   * Follows a change of the cluster. Plants that are queued for a node that is gone are still
+   * committed by it.
+   *
+   * @param names the names of the nodes, at least one.
+   * @param nodeOf the name of the node of a plant, one of them.
+   * @param open opens a node that is new.
+   */
+  update(
+    names: readonly string[],
+    nodeOf: (entry: NewEntry) => string,
+    open: (name: string) => NodeStore,
+  ): void {
+    for (const [name, nodeQueue] of this.#queues) {
+      if (names.includes(name)) continue;
+      this.#queues.delete(name);
+      const drained = drain(nodeQueue).finally(() => this.#retired.delete(nodeQueue));
+      this.#retired.set(nodeQueue, drained);
+    }
+    for (const name of names) {
+      if (this.#queues.has(name)) continue;
+      const node = open(name);
+      this.#queues.set(name, { node, queue: new GroupCommit(node, this.#limits, this.#context) });
+    }
+    this.#nodeOf = nodeOf;
+  }
+
+  create(pending: PendingCreate): void {
+    const name = this.#nodeOf(pending);
+    const nodeQueue = this.#queues.get(name);
+    if (nodeQueue === undefined) throw new Error(`The plant ${pending.plant.id} belongs to no node: ${name}`);
+    nodeQueue.queue.create(pending);
+  }
+
+  isFullFor(callerKey: string): boolean {
+    for (const { queue } of this.#queues.values()) if (!queue.isFullFor(callerKey)) return false;
+    return true;
+  }
+
+  /** A server is ready while one node commits: all have the same nodes, so none would be left. */
+  async assertReady(): Promise<readonly string[]> {
+    const checked = await Promise.all(
+      [...this.#queues].map(([name, { queue }]) =>
+        queue.assertReady().then(
+          () => undefined,
+          (error) => `${name} cannot commit: ${errorMessage(error)}`,
+        ),
+      ),
+    );
+    const failures = checked.filter((failure) => failure !== undefined);
+    if (failures.length === checked.length) throw new Error(failures.join("; "));
+    return failures;
+  }
+
+  get queuedPlants(): number {
+    const all = [...this.#queues.values(), ...this.#retired.keys()];
+    return all.reduce((sum, { queue }) => sum + queue.queuedPlants, 0);
+  }
+
+  get nodesUp(): ReadonlyMap<string, boolean> {
+    return new Map([...this.#queues].map(([name, { node }]) => [name, node.isUp]));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...[...this.#queues.values()].map(drain), ...this.#retired.values()]);
+  }
+}
+
+async function drain({ node, queue }: NodeQueue): Promise<void> {
+  await queue.close();
+  await node.close();
+}

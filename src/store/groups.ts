@@ -1,0 +1,115 @@
+// Runs calls in groups: those that arrive while a group is under way form the next one, so that one
+// query or one transaction serves many callers, and a lone caller waits for nobody. Callers take
+// turns: whoever makes thousands of calls waits for his own, and others for one call of each
+// caller.
+
+import { OperatorError } from "../base/operator-error.ts";
+
+/** A call has waited too long for its turn, and did not run. */
+export class TurnTimeout extends OperatorError {}
+
+interface GroupLimits {
+  /** Calls in one group. */
+  readonly callsMax: number;
+  /** Groups that are under way at the same time; 1 by default. */
+  readonly groupsMax?: number;
+  /** How long a call may wait until its group starts. */
+  readonly waitMsMax: number;
+}
+
+interface WaitingCall<Call, Result> {
+  readonly call: Call;
+  readonly deadline: number;
+  readonly response: PromiseWithResolvers<Result>;
+}
+
+/** Runs a group, and resolves with the result of each of its calls, or a promise of it. */
+type RunGroup<Call, Result> = (calls: readonly Call[]) => Promise<readonly (Result | Promise<Result>)[]>;
+
+export class Groups<Call, Result> {
+  readonly #limits: GroupLimits;
+  readonly #run: RunGroup<Call, Result>;
+  /** The calls of each caller that has some; the next turn is that of the first caller. */
+  readonly #waiting = new Map<string, WaitingCall<Call, Result>[]>();
+  #underWay = 0;
+
+  constructor(limits: GroupLimits, run: RunGroup<Call, Result>) {
+    this.#limits = limits;
+    this.#run = run;
+  }
+
+  /** Rejects with TurnTimeout, or as the group or the result of the call does. */
+  add(caller: string, call: Call): Promise<Result> {
+    const response = Promise.withResolvers<Result>();
+    const waiting = { call, deadline: performance.now() + this.#limits.waitMsMax, response };
+    const own = this.#waiting.get(caller);
+    if (own === undefined) this.#waiting.set(caller, [waiting]);
+    else own.push(waiting);
+    this.#start();
+    return response.promise;
+  }
+
+  #start(): void {
+    while (this.#underWay < (this.#limits.groupsMax ?? 1)) {
+      const group = this.#nextGroup();
+      if (group.length === 0) return;
+      void this.#runGroup(group);
+    }
+  }
+
+  #nextGroup(): WaitingCall<Call, Result>[] {
+    const group: WaitingCall<Call, Result>[] = [];
+    while (group.length < this.#limits.callsMax) {
+      const next = this.#shift();
+      if (next === undefined) break;
+      if (performance.now() > next.deadline) next.response.reject(new TurnTimeout("the store is busy"));
+      else group.push(next);
+    }
+    return group;
+  }
+
+  #shift(): WaitingCall<Call, Result> | undefined {
+    const [first] = this.#waiting;
+    if (first === undefined) return undefined;
+    const [caller, calls] = first;
+    const call = calls.shift();
+    // Moved to the end: the next turn is another caller's.
+    this.#waiting.delete(caller);
+    if (calls.length > 0) this.#waiting.set(caller, calls);
+    return call;
+  }
+
+  async #runGroup(group: readonly WaitingCall<Call, Result>[]): Promise<void> {
+    this.#underWay++;
+    try {
+      const running = Promise.try(
+        this.#run,
+        group.map(({ call }) => call),
+      );
+      // The next group starts before this one is answered.
+      const results = await running.finally(() => {
+        this.#underWay--;
+        this.#start();
+      });
+      for (const [index, { response }] of group.entries()) response.resolve(results[index] as Result);
+    } catch (error) {
+      for (const { response } of group) response.reject(error);
+    }
+  }
+}
+
+/** Calls that run one after the other, in the turns of their callers. */
+export class Turns {
+  readonly #groups: Groups<() => Promise<unknown>, unknown>;
+
+  /** @param waitMsMax how long a call may wait until it runs. */
+  constructor(waitMsMax: number, callsMax = 1) {
+    const limits = { callsMax: 1, groupsMax: callsMax, waitMsMax };
+    this.#groups = new Groups(limits, async (calls) => Promise.all(calls.map((call) => call())));
+  }
+
+  /** Runs a call in the turn of its caller. Rejects with TurnTimeout, or as the call does. */
+  run<Result>(caller: string, run: () => Promise<Result>): Promise<Result> {
+    return this.#groups.add(caller, run) as Promise<Result>;
+  }
+}

@@ -1,0 +1,129 @@
+// Defines what a storage engine does. Each engine is a folder next to this file.
+
+import { OperatorError } from "../base/operator-error.ts";
+import { type Collection, type Contract, type Plant, valuesEqual } from "../contract/contract.ts";
+import type { ContractChoice } from "./migration/migration.ts";
+import type { ReadConnection } from "./shared/page.ts";
+import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
+import type { TokenStore } from "./shared/sql-tokens.ts";
+
+/**
+ * The result of one plant of a batch:
+ * - `created`: it is on stable storage now.
+ * - `unchanged`: an equal plant was already on stable storage; nothing was written.
+ * - `conflict`: a different plant is stored under its id; nothing was written.
+ * - `unavailable`: the engine could not commit it (disk full, locked, unreachable). Either it is
+ *   not stored, or a retry will find it `unchanged`.
+ */
+export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
+
+export interface NewEntry {
+  /** One of the store's contract. */
+  readonly collection: Collection;
+  readonly plant: Plant;
+  /** The key of the token or the provider's subject that creates it; null if unknown. */
+  readonly creator: number | null;
+}
+
+/** Entries of plants with one creator, such as those of an import. */
+export function toEntries(
+  collection: Collection,
+  plants: readonly Plant[],
+  creator: number | null = null,
+): NewEntry[] {
+  return plants.map((plant) => ({ collection, plant, creator }));
+}
+
+/** The outcome of a plant whose id is already stored. */
+export function compareWithStored(
+  collection: Collection,
+  stored: Plant,
+  plant: Plant,
+): "unchanged" | "conflict" {
+  return valuesEqual(collection, stored.values, plant.values) ? "unchanged" : "conflict";
+}
+
+/**
+ * `create` creates the store or upgrades its schema if necessary; `existing` and `writable` reject
+ * then, and `writable` also rejects a store that cannot be written.
+ */
+export type OpenMode = "create" | "writable" | "existing";
+
+/**
+ * A store that is open for creating plants. Its disposal releases all resources: no call may be in
+ * flight, and none may follow.
+ */
+export interface PlantStore extends AsyncDisposable {
+  /** The engine's name, for operators. */
+  readonly engine: string;
+
+  /** The contract of the stored plants. */
+  readonly contract: Contract;
+
+  /** How many batches a group commit keeps in flight. */
+  readonly batchesInFlightMax: number;
+
+  /**
+   * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the
+   * order of the batch: of two plants of a collection with one id the first is created, and the second compared
+   * with it. Rejects only on an internal error. May be called while other batches are in flight,
+   * as the console's import does beside those of the group commit.
+   *
+   * @param createdAt the time of creation that is stored, in milliseconds since the epoch; now by
+   *   default.
+   */
+  create(batch: readonly NewEntry[], createdAt?: number): Promise<Outcome[]>;
+
+  /**
+   * Edits at most editsMax plants, between two batches, and records each edit that it makes: all in
+   * one transaction. The outcomes are in the order of the edits. Rejects with an OperatorError if
+   * the store cannot be changed now, which is PlantLocked if another transaction holds one of the
+   * plants; if the connection is lost, the edits may have been made.
+   */
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]>;
+
+  /**
+   * The size of the store on disk with its indexes and WAL, without counting plants. Rejects with
+   * an OperatorError if it cannot be reached.
+   */
+  bytesOnDisk(): Promise<number>;
+
+  /** The size of SQLite's write-ahead log, which bytesOnDisk contains. */
+  walBytes?(): number | undefined;
+
+  /** Commits what a create writes, and leaves no plant; rejects with the reason if it cannot. */
+  assertWritable(): Promise<void>;
+
+  readonly tokens: TokenStore;
+
+  /** Opens a connection for reading by SQL. Close it before the store. */
+  openSql(): Promise<ReadConnection>;
+}
+
+/** No plant was edited, as another program's transaction holds one of them. */
+export class PlantLocked extends OperatorError {}
+
+/** Called with the reason whenever the engine could not commit. */
+export type OnUnavailable = (reason: string) => void;
+
+/** How to wait for a store that cannot be reached. */
+export interface StoreWait {
+  /** Called once if the wait exceeds 800 ms, with the hosts, the reason and the time limit. */
+  readonly report?: (waitingFor: string) => void;
+  /**
+   * Aborting it ends every wait: opening a store rejects with an OperatorError, and an open store
+   * retries nothing.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface OpenOptions extends StoreWait, ContractChoice {}
+
+/** Reports of an engine to its server, apart from outcomes. */
+export interface StoreEvents {
+  readonly onUnavailable: OnUnavailable;
+  /** Called with the reason whenever a task failed that creates do not wait for. */
+  readonly onTaskFailed: (reason: string) => void;
+  /** The engine can serve no more calls: the server has to exit. */
+  readonly onFailed: (error: Error) => void;
+}

@@ -1,0 +1,84 @@
+// Classifies errors of PostgreSQL by SQLSTATE (its manual, appendix A), and words them for
+// operators.
+
+import { OperatorError } from "../../base/operator-error.ts";
+import { DatabaseError } from "./driver.ts";
+
+/**
+ * The connection to a host cannot be used any more or cannot be made, or no host accepts writes.
+ *
+ * @param cause an error of the client library, or the reason.
+ */
+export class ConnectionLost extends Error {
+  /** Whether waiting cannot help, so that nothing is retried. */
+  readonly isPermanent: boolean;
+
+  constructor(cause: unknown, isPermanent = false) {
+    super(errorReason(cause), { cause });
+    this.isPermanent = isPermanent;
+  }
+}
+
+/**
+ * An error of the client library as ConnectionLost; errors of the database and of programs stay.
+ */
+export function withConnectionLost(error: unknown): unknown {
+  const isOther =
+    error instanceof DatabaseError || error instanceof TypeError || error instanceof ConnectionLost;
+  return isOther ? error : new ConnectionLost(error);
+}
+
+/**
+ * - `connectionLost`: the connection or its host cannot be used any more; find the primary, and
+ *   retry.
+ * - `retryable`: a retry on the same host may succeed.
+ * - `rejected`: any other error that the database reports.
+ * - `internalError`: not an error of the database.
+ */
+export type Failure = "connectionLost" | "retryable" | "rejected" | "internalError";
+
+// Connection exceptions, shutdown, "cannot connect now", time-outs that end a session, read-only
+// transaction (a standby).
+const connectionLostStates = /^(?:08...|57P0[1235]|25P0[34]|25006)$/;
+// Serialization failure and deadlock, too many connections, lock and statement timeouts.
+const retryableStates = /^(?:40001|40P01|53300|55P03|57014)$/;
+const undefinedTable = "42P01";
+const lockNotAvailable = "55P03";
+
+/** The pool's error if all of its connections stay busy; the host itself may be fine. */
+const allBusyMessage = "timeout exceeded when trying to connect";
+
+export function isUndefinedTable(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === undefinedTable;
+}
+
+/** Whether a statement has waited for a lock for as long as it may. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === lockNotAvailable;
+}
+
+/** Classifies what was thrown, as an `internalError` unless it is of the database or its client. */
+export function classifyError(error: unknown): Failure {
+  if (error instanceof ConnectionLost)
+    return error.message === allBusyMessage ? "retryable" : "connectionLost";
+  if (!(error instanceof DatabaseError)) return "internalError";
+  const state = error.code ?? "";
+  if (connectionLostStates.test(state)) return "connectionLost";
+  return retryableStates.test(state) ? "retryable" : "rejected";
+}
+
+/** The reason of an error, for an operator. */
+export function errorReason(error: unknown): string {
+  // Citus quotes the message of another node, which has several lines.
+  if (error instanceof DatabaseError)
+    return `${error.message.trim().replaceAll(/\s*\n\s*/g, " ")} (${error.code})`;
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  return error.message || code || error.name;
+}
+
+/** Rejects with an OperatorError if the database is the cause, otherwise with the same error. */
+export async function rejectForOperator(error: unknown): Promise<never> {
+  if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
+  throw new OperatorError(`the database request failed: ${errorReason(error)}; fix the cause, and try again`);
+}

@@ -1,0 +1,154 @@
+// Stores plants on PostgreSQL: commits on the primary of its hosts, several batches at a time.
+
+import { OperatorError } from "../../base/operator-error.ts";
+import type { Contract } from "../../contract/contract.ts";
+import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
+import {
+  type NewEntry,
+  type OnUnavailable,
+  type OpenMode,
+  type OpenOptions,
+  type Outcome,
+  PlantLocked,
+} from "../plant-store.ts";
+import { type EditOutcome, type RecordedEdit, recordedEdits } from "../shared/plant-edit.ts";
+import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
+import type { SqlWork } from "../shared/sql-work.ts";
+import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
+import { classifyError, errorReason, isLockTimeout, rejectForOperator } from "./errors.ts";
+import type { HostPool, Queries } from "./host-pool.ts";
+import { openSchema } from "./migrations.ts";
+import { createPlants, probe } from "./plants.ts";
+import { Primary } from "./primary.ts";
+import { PostgresSqlConnection } from "./sql-connection.ts";
+import { runWork, toStatement } from "./sql-work.ts";
+
+/** The coordinator of a cluster, or the only server. */
+export interface Coordinator {
+  readonly url: PostgresUrl;
+  readonly primary: Primary;
+  readonly contract: Contract;
+  readonly onUnavailable: OnUnavailable;
+}
+
+/** The parts of a store on several nodes, of which PostgreSQL itself has none: see ../citus. */
+export interface Cluster {
+  /** Opens the queue of creates; undefined where one group commit for the whole store will do. */
+  openQueue(
+    coordinator: Coordinator,
+    limits: QueueLimits,
+    context: QueueContext,
+  ): Promise<CreateQueue | undefined>;
+  /** The size of the plants on nodes besides the coordinator. */
+  bytesOnNodes(coordinator: Queries): Promise<number>;
+}
+
+export class PostgresStore implements ServerStore {
+  readonly engine = "postgres";
+  readonly tokens: TokenStore;
+  readonly contract: Contract;
+  readonly batchesInFlightMax: number;
+  readonly #onUnavailable: OnUnavailable;
+  readonly #url: PostgresUrl;
+  readonly #primary: Primary;
+  readonly #edits: Primary;
+  readonly #cluster: Cluster;
+
+  private constructor({ url, primary, contract, onUnavailable }: Coordinator, cluster: Cluster) {
+    this.contract = contract;
+    this.batchesInFlightMax = url.connectionsMax;
+    this.#onUnavailable = onUnavailable;
+    this.#url = url;
+    this.#primary = primary;
+    this.#cluster = cluster;
+    this.#edits = new Primary({ ...url, connectionsMax: 1, isPipelined: true });
+    const inTransaction =
+      <Result>(work: () => SqlWork<Result>) =>
+      (pool: HostPool) =>
+        pool.transaction((connection) => runWork(connection, work()));
+    this.tokens = new SqlTokens({
+      read: (work) => primary.withRetry((pool) => runWork(pool, work())).catch(rejectForOperator),
+      change: (work) => primary.withRetry(inTransaction(work)).catch(rejectForOperator),
+      record: (work) => primary.once(inTransaction(work)).catch(rejectForOperator),
+    });
+  }
+
+  /**
+   * Opens the store at a URL, see parsePostgresUrl; `create` creates or upgrades the schema.
+   * Rejects with an OperatorError.
+   */
+  static async open(
+    address: string,
+    mode: OpenMode,
+    onUnavailable: OnUnavailable,
+    { cluster, ...options }: OpenOptions & { readonly cluster: Cluster },
+  ): Promise<PostgresStore> {
+    const url = parsePostgresUrl(address);
+    const primary = new Primary(url, options);
+    try {
+      const contract = await openSchema(primary, mode === "create", options);
+      return new PostgresStore({ url, primary, contract, onUnavailable }, cluster);
+    } catch (error) {
+      await primary.close();
+      if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
+      throw new OperatorError(
+        `cannot open the store: ${errorReason(error)}; check that the database runs and --database is right`,
+      );
+    }
+  }
+
+  openQueue(limits: QueueLimits, context: QueueContext): Promise<CreateQueue | undefined> {
+    const coordinator = {
+      primary: this.#primary,
+      url: this.#url,
+      contract: this.contract,
+      onUnavailable: this.#onUnavailable,
+    };
+    return this.#cluster.openQueue(coordinator, limits, context).catch(rejectForOperator);
+  }
+
+  create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
+    return createPlants(this.#primary, batch, createdAt, this.#onUnavailable);
+  }
+
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    const edit = async (connection: Queries) => {
+      const { result, last } = await runWork(connection, recordedEdits(this.contract, edits, ' COLLATE "C"'));
+      return { result, last: last.map(toStatement) };
+    };
+    // Not repeated after a lost connection, as the edits may have been made.
+    return this.#edits
+      .once((pool) => pool.transactionEndingWith(edit, { isByKey: true }))
+      .catch((error) => {
+        if (isLockTimeout(error))
+          throw new PlantLocked(
+            "another transaction holds a lock on what is to be changed; end it, or try again",
+          );
+        return rejectForOperator(error);
+      });
+  }
+
+  assertWritable(): Promise<void> {
+    return this.#primary.once((pool) => probe(pool, this.contract));
+  }
+
+  bytesOnDisk(): Promise<number> {
+    const bytesOf = async (pool: Queries) => {
+      const { rows } = await pool.query<{ bytes: string }>(bytesSql);
+      return Number(rows[0]?.bytes) + (await this.#cluster.bytesOnNodes(pool));
+    };
+    return this.#primary.once(bytesOf).catch(rejectForOperator);
+  }
+
+  async openSql(): Promise<PostgresSqlConnection> {
+    return new PostgresSqlConnection(this.#url, this.contract);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#primary.close(), this.#edits.close()]);
+  }
+}
+
+/** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
+const bytesSql = `SELECT sum(pg_total_relation_size(quote_ident(name)::regclass)) AS bytes
+  FROM (SELECT name FROM collections UNION VALUES ('tokens'), ('creators'), ('edits')) AS tables`;

@@ -1,0 +1,68 @@
+// Commits batches in a worker that has the SQLite file open for writing, so that the network never
+// waits for the disk.
+
+import { collectionOf } from "../../contract/contract.ts";
+import { receivedContract, type SentContract } from "../../contract/sent-contract.ts";
+import type { NewEntry } from "../plant-store.ts";
+import { CheckpointSignals } from "./checkpoint-signals.ts";
+import { BatchMemory } from "./shared-batch.ts";
+import { SqliteStore } from "./store.ts";
+import { notify, serveCalls } from "./worker-rpc.ts";
+
+/** An entry as a message has it, in which there are no functions. */
+interface SentEntry extends Omit<NewEntry, "collection"> {
+  readonly table: string;
+}
+
+let isClosed = false;
+
+const calls = serveCalls(openStore);
+
+/** @param memory of batches, and of the checkpoint thread's signals. */
+export async function openStore(path: string, contract: SentContract, memory: SharedArrayBuffer) {
+  const checkpointThread = new CheckpointSignals(memory);
+  const store = SqliteStore.openForServer(path, receivedContract(contract), notify, checkpointThread);
+  void serveBatches(store, new BatchMemory(store.contract.collections, memory));
+  const close = async () => {
+    const mayTerminate = await store.close();
+    isClosed = true;
+    return mayTerminate;
+  };
+  const served: Pick<SqliteStore, "edit" | "assertWritable"> = store;
+  return {
+    store: served,
+    plants: {
+      // For a batch that does not fit into the memory, or comes while another one is in it: the
+      // console creates plants beside the group commit.
+      create: (batch: readonly SentEntry[], createdAt: number) =>
+        store.create(
+          batch.map(({ table, ...entry }) => ({ ...entry, collection: collectionOf(store.contract, table) })),
+          createdAt,
+        ),
+    },
+    tokens: store.tokens,
+    thread: { close },
+  };
+}
+
+/**
+ * Commits one batch after the other. Between them it serves calls, for which it returns to the
+ * event loop.
+ */
+async function serveBatches(store: SqliteStore, batch: BatchMemory): Promise<void> {
+  // The response to the call that opened the store comes first.
+  await calls.next;
+  while (!isClosed) {
+    if (batch.wait(calls.count) === "message") await calls.next;
+    else await commit(store, batch);
+  }
+}
+
+async function commit(store: SqliteStore, batch: BatchMemory): Promise<void> {
+  try {
+    batch.writeOutcomes(await store.create(batch.readBatch(), batch.createdAt));
+  } catch (error) {
+    batch.writeFailure(error);
+  }
+  batch.finish();
+}

@@ -1,0 +1,111 @@
+// Commits batches to the tables of the collections of a SQLite file.
+
+import type { Collection, Plant, PlantColumns } from "../../contract/contract.ts";
+import { toColumns, toValues } from "../../contract/plant.ts";
+import { type PlantId, randomId } from "../../contract/plant-id.ts";
+import type { ColumnValue } from "../../contract/stored-types.ts";
+import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
+import type { Database } from "./driver.ts";
+import { failureReason } from "./errors.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** A long name: on a nearly full disk a short one may still fit. */
+const probeText = "x".repeat(100);
+
+export class SqlitePlants {
+  readonly #transactions: Transactions;
+  readonly #tables: ReadonlyMap<string, PlantTable>;
+  readonly #onUnavailable: OnUnavailable;
+
+  constructor(transactions: Transactions, collections: readonly Collection[], onUnavailable: OnUnavailable) {
+    this.#transactions = transactions;
+    this.#onUnavailable = onUnavailable;
+    this.#tables = new Map(
+      collections.map((collection) => [collection.table, new PlantTable(transactions.database, collection)]),
+    );
+  }
+
+  /**
+   * Commits a batch in one transaction; if that fails, all of it is unavailable. See
+   * PlantStore.create. Throws SQLite's own error if an fsync has failed; the connection must not be
+   * used afterwards.
+   */
+  create(batch: readonly NewEntry[], createdAt: number): Outcome[] {
+    const time = BigInt(createdAt);
+    try {
+      return this.#transactions.run(() =>
+        batch.map(({ collection, plant, creator }) => this.#tableOf(collection).insert(plant, creator, time)),
+      );
+    } catch (error) {
+      this.#onUnavailable(failureReason(error));
+      return batch.map(() => "unavailable");
+    }
+  }
+
+  /** Commits what a create writes, and leaves no plant behind. Throws SQLite's own error. */
+  probe(): void {
+    this.#transactions.run(() => this.#tables.values().next().value?.probe());
+  }
+
+  get(collection: Collection, id: PlantId): Plant | undefined {
+    return this.#tableOf(collection).get(id);
+  }
+
+  #tableOf({ table: name }: Collection): PlantTable {
+    const table = this.#tables.get(name);
+    if (table === undefined) throw new Error(`The store has no table ${name}`);
+    return table;
+  }
+}
+
+class PlantTable {
+  readonly #collection: Collection;
+  // Closing the database finalizes what `query` has prepared; another open statement would keep
+  // SQLite from removing the WAL.
+  readonly #insert;
+  readonly #select;
+  readonly #delete;
+
+  constructor(database: Database, collection: Collection) {
+    this.#collection = collection;
+    const { table, fields } = collection;
+    const columns = fields.map(({ column }) => `, ${column}`).join("");
+    this.#insert = database.query<never, [PlantId, bigint, number | null, ...ColumnValue[]]>(
+      `INSERT INTO "${table}" (id, created_at, creator${columns})
+       VALUES (?, ?, ?${", ?".repeat(fields.length)}) ON CONFLICT (id) DO NOTHING`,
+    );
+    this.#select = database.query<PlantColumns, [PlantId]>(
+      `SELECT id${columns} FROM "${table}" WHERE id = ?`,
+    );
+    this.#delete = () => database.query<never, [PlantId]>(`DELETE FROM "${table}" WHERE id = ?`);
+  }
+
+  insert(plant: Plant, creator: number | null, createdAt: bigint): Outcome {
+    const { changes } = this.#insert.run(
+      plant.id,
+      createdAt,
+      creator,
+      ...toColumns(this.#collection, plant.values),
+    );
+    if (Number(changes) === 1) return "created";
+    const stored = this.get(plant.id);
+    if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
+    return compareWithStored(this.#collection, stored, plant);
+  }
+
+  get(id: PlantId): Plant | undefined {
+    const row = this.#select.get(id);
+    return row === null ? undefined : { id, values: toValues(this.#collection, row) };
+  }
+
+  /** Inserts a plant, and deletes it. */
+  probe(): void {
+    const id = randomId(this.#collection.id);
+    const values = this.#collection.fields.map(({ type, example }) =>
+      type.kind === "text" ? probeText : example,
+    );
+    const outcome = this.insert({ id, values }, null, BigInt(Date.now()));
+    // A plant may have this id by chance.
+    if (outcome === "created") this.#delete().run(id);
+  }
+}

@@ -1,0 +1,45 @@
+// Reads a SQLite store for extras and operations in a thread of its own.
+
+import { OperatorError } from "../../base/operator-error.ts";
+import type { Contract } from "../../contract/contract.ts";
+import { sentContract } from "../../contract/sent-contract.ts";
+import type { ReadConnection } from "../shared/page.ts";
+import { sqliteTraits } from "./sql-reader.ts";
+import type { openReadThread } from "./sql-worker.ts";
+import { WorkerClient } from "./worker-rpc.ts";
+
+/**
+ * Opens a connection that reads a store in its own thread. Rejects with an OperatorError.
+ *
+ * @param onFailed called if the thread dies, as every later call rejects.
+ */
+export async function openReadConnection(
+  path: string,
+  contract: Contract,
+  onFailed: (error: Error) => void,
+): Promise<ReadConnection> {
+  let isOpen = false;
+  const worker = new WorkerClient<typeof openReadThread>(new URL("./sql-worker", import.meta.url), {
+    name: "sql",
+    // One that cannot start rejects here.
+    onFailed: (error) => isOpen && onFailed(error),
+  });
+  try {
+    await worker.open(path, sentContract(contract));
+  } catch (error) {
+    worker.end(true);
+    throw error;
+  }
+  isOpen = true;
+  const { reader } = worker.served;
+  return {
+    ...sqliteTraits,
+    query: reader.query,
+    page: reader.page,
+    async [Symbol.asyncDispose]() {
+      worker.rejectQueued(new OperatorError("the connection to the store was closed; try again"));
+      await reader.close();
+      worker.end(true);
+    },
+  };
+}

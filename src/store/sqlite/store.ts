@@ -1,0 +1,174 @@
+// Stores plants in a SQLite file, in the thread that opens it. Its promises are settled when they
+// are returned: every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
+
+import type { Contract } from "../../contract/contract.ts";
+import type { ContractChoice } from "../migration/migration.ts";
+import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
+import type { ReadConnection } from "../shared/page.ts";
+import { type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
+import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
+import type { SqlWork } from "../shared/sql-work.ts";
+import { shortenWal } from "./checkpoint.ts";
+import type { CheckpointSignals } from "./checkpoint-signals.ts";
+import { type OpenDatabase, openChosen, openDatabase } from "./connection.ts";
+import { type DiskFailureError, diskFailure, isFailedFsync, recordDiskFailure } from "./disk-failure.ts";
+import { type Database, lockWaitMs } from "./driver.ts";
+import { readError } from "./errors.ts";
+import { bytesOnDisk } from "./files.ts";
+import { OpenFiles } from "./open-files.ts";
+import { SqlitePlants } from "./plants.ts";
+import { SqlReader } from "./sql-reader.ts";
+import { runWork } from "./sql-work.ts";
+import { Transactions } from "./transactions.ts";
+
+export class SqliteStore implements PlantStore {
+  readonly engine = "sqlite";
+  readonly batchesInFlightMax = 1;
+  readonly tokens: TokenStore;
+  readonly contract: Contract;
+  readonly #path: string;
+  readonly #database: Database;
+  readonly #files: OpenFiles;
+  readonly #transactions: Transactions;
+  readonly #checkpointThread: CheckpointSignals | undefined;
+  readonly #plants: SqlitePlants;
+  #diskFailure: DiskFailureError | undefined;
+
+  private constructor(
+    path: string,
+    { database, contract }: OpenDatabase,
+    onUnavailable: OnUnavailable,
+    checkpointThread: CheckpointSignals | undefined,
+  ) {
+    this.#path = path;
+    this.#database = database;
+    this.contract = contract;
+    this.#checkpointThread = checkpointThread;
+    this.#files = new OpenFiles(path);
+    this.#transactions = new Transactions(database, lockWaitMs, () => {
+      this.#files.assertIntact();
+      shortenWal(database, checkpointThread);
+    });
+    this.#plants = new SqlitePlants(this.#transactions, contract.collections, onUnavailable);
+    const change = <Result>(work: () => SqlWork<Result>) =>
+      this.#withIntactFiles(() => this.#transactions.change(work));
+    const read = <Result>(work: () => SqlWork<Result>) =>
+      this.#withIntactFiles(() => runWork(database, work()));
+    this.tokens = new SqlTokens({ read, change, record: change });
+  }
+
+  /** Opens a store file, see openDatabase. After a DiskFailureError all calls reject with it. */
+  static async open(
+    path: string,
+    mode: OpenMode,
+    onUnavailable: OnUnavailable,
+    choice: ContractChoice,
+  ): Promise<SqliteStore> {
+    return SqliteStore.#use(path, await openDatabase(path, mode, choice), onUnavailable);
+  }
+
+  /**
+   * Opens the file of a server, see openChosen.
+   *
+   * @param checkpointThread copies the WAL; elsewhere commits do.
+   */
+  static openForServer(
+    path: string,
+    contract: Contract,
+    onUnavailable: OnUnavailable,
+    checkpointThread: CheckpointSignals,
+  ): SqliteStore {
+    return SqliteStore.#use(path, openChosen(path, contract), onUnavailable, checkpointThread);
+  }
+
+  static #use(
+    path: string,
+    opened: OpenDatabase,
+    onUnavailable: OnUnavailable,
+    checkpointThread?: CheckpointSignals,
+  ): SqliteStore {
+    try {
+      return new SqliteStore(path, opened, onUnavailable, checkpointThread);
+    } catch (error) {
+      opened.database.close();
+      throw error;
+    }
+  }
+
+  create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
+    return this.#checkingDisk(() => this.#plants.create(batch, createdAt));
+  }
+
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    return this.#withIntactFiles(() => this.#transactions.change(() => editWork(this.contract, edits)));
+  }
+
+  assertWritable(): Promise<void> {
+    return this.#withIntactFiles(() => this.#plants.probe());
+  }
+
+  async bytesOnDisk(): Promise<number> {
+    return bytesOnDisk(this.#path);
+  }
+
+  async openSql(): Promise<ReadConnection> {
+    return SqlReader.open(this.#path, this.contract);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** Returns false if the database has to stay open until the process ends. */
+  async close(): Promise<boolean> {
+    // Closing checkpoints the WAL and deletes it. After a failed fsync its pages may not be on the
+    // disk; after a replacement the target is another file.
+    const hasDiskFailed = this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed === true;
+    if (hasDiskFailed) return false;
+    if (this.#files.findFault() !== undefined) {
+      this.#files.setWalAside();
+      return false;
+    }
+    this.#database.close();
+    return true;
+  }
+
+  /** Rejects with an OperatorError if the open files were removed or replaced. */
+  #withIntactFiles<T>(call: () => T): Promise<T> {
+    return this.#checkingDisk(() => {
+      this.#files.assertIntact();
+      try {
+        return call();
+      } catch (error) {
+        throw readError(error);
+      }
+    });
+  }
+
+  async #checkingDisk<T>(call: () => T): Promise<T> {
+    this.#assertDiskWorks();
+    try {
+      const result = call();
+      this.#checkpointThread?.committed();
+      this.#assertDiskWorks();
+      return result;
+    } catch (error) {
+      if (!isFailedFsync(error)) throw error;
+      this.#checkpointThread?.failDisk();
+      this.#diskFailure = recordDiskFailure(this.#path, error);
+      throw this.#diskFailure;
+    }
+  }
+
+  /**
+   * Throws after an fsync has failed in either thread. Called before and after a commit. If the
+   * other thread's signal comes too late for this commit, this commit's own fsync has still
+   * succeeded: Linux reports an error to every descriptor that was open (`errseq_t`, since 4.13).
+   */
+  #assertDiskWorks(): void {
+    if (this.#diskFailure !== undefined) throw this.#diskFailure;
+    if (!this.#checkpointThread?.hasDiskFailed) return;
+    // The other thread reports its reason itself.
+    throw diskFailure(this.#path, "an fsync of the checkpoint thread failed");
+  }
+}

@@ -1,0 +1,145 @@
+// Stores the plants of a server in a SQLite file: SqliteStore in a worker thread.
+
+import { closeSync, openSync } from "node:fs";
+import type { Contract } from "../../contract/contract.ts";
+import { sentContract } from "../../contract/sent-contract.ts";
+import type { NewEntry, OpenMode, OpenOptions, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
+import type { ReadConnection } from "../shared/page.ts";
+import type { EditOutcome, RecordedEdit } from "../shared/plant-edit.ts";
+import type { TokenStore } from "../shared/sql-tokens.ts";
+import { CheckpointSignals } from "./checkpoint-signals.ts";
+import type { openCheckpoints } from "./checkpoint-worker.ts";
+import type { openStore } from "./commit-worker.ts";
+import { openDatabase } from "./connection.ts";
+import { DiskFailureError } from "./disk-failure.ts";
+import { bytesOnDisk, walBytes } from "./files.ts";
+import { BatchSender } from "./shared-batch.ts";
+import { openReadConnection } from "./sql-connection.ts";
+import { WorkerClient } from "./worker-rpc.ts";
+
+export class SqliteWorkerStore implements PlantStore {
+  readonly engine = "sqlite";
+  readonly batchesInFlightMax = 1;
+  readonly tokens: TokenStore;
+  readonly #path: string;
+  contract!: Contract;
+  readonly #commitThread: WorkerClient<typeof openStore>;
+  readonly #batches = new BatchSender();
+  readonly #signals = new CheckpointSignals(this.#batches.buffer);
+  readonly #checkpointThread: WorkerClient<typeof openCheckpoints>;
+  /** The database file, which the checkpoint thread fsyncs. */
+  #descriptor: number | undefined;
+  #checkpointsEnded: Promise<void> | undefined;
+  readonly #onFailed: StoreEvents["onFailed"];
+
+  private constructor(path: string, { onUnavailable, onTaskFailed, onFailed }: StoreEvents) {
+    this.#path = path;
+    this.#onFailed = onFailed;
+    // Without an extension: what is built has JavaScript.
+    this.#commitThread = new WorkerClient(new URL("./commit-worker", import.meta.url), {
+      name: "commit",
+      onNotification: onUnavailable,
+      onPosted: () => this.#batches.announceMessage(),
+      onFailed: (error) => {
+        this.#batches.fail(error);
+        onFailed(error);
+      },
+    });
+    // Started with the other one, although it opens the file later: starting takes 10 ms.
+    this.#checkpointThread = new WorkerClient(new URL("./checkpoint-worker", import.meta.url), {
+      name: "checkpoint",
+      onNotification: onTaskFailed,
+    });
+    this.tokens = this.#commitThread.served.tokens;
+  }
+
+  /** Opens a store file, see openDatabase: this thread chooses the contract, and the others get it. */
+  static async open(
+    path: string,
+    mode: OpenMode,
+    events: StoreEvents,
+    choice: OpenOptions,
+  ): Promise<SqliteWorkerStore> {
+    // Its threads start meanwhile.
+    const store = new SqliteWorkerStore(path, events);
+    try {
+      const { database, contract } = await openDatabase(path, mode, choice);
+      store.contract = contract;
+      try {
+        await store.#commitThread.open(path, sentContract(contract), store.#batches.buffer);
+      } finally {
+        // Not before: the last connection to a file that is closed deletes its WAL.
+        database.close();
+      }
+    } catch (error) {
+      store.#commitThread.end(true);
+      store.#checkpointThread.end(true);
+      throw error;
+    }
+    try {
+      store.#batches.useCollections(store.contract.collections);
+      await store.#startCheckpoints(events);
+    } catch (error) {
+      await store[Symbol.asyncDispose]();
+      throw error;
+    }
+    return store;
+  }
+
+  async #startCheckpoints({ onFailed }: StoreEvents): Promise<void> {
+    const thread = this.#checkpointThread;
+    this.#descriptor = openSync(this.#path, "r");
+    await thread.open(this.#path, this.#batches.buffer, this.#descriptor);
+    // When this reports a failed fsync, the committing thread has it from the signals.
+    this.#checkpointsEnded = thread.served.checkpoints.run().catch(onFailed);
+  }
+
+  async create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
+    try {
+      if (!this.#batches.accepts(batch))
+        return await this.#commitThread.served.plants.create(
+          batch.map(({ collection: { table }, plant, creator }) => ({ table, plant, creator })),
+          createdAt,
+        );
+      return await this.#batches.send(batch, createdAt);
+    } catch (error) {
+      if (!(error instanceof DiskFailureError)) throw error;
+      this.#commitThread.fail(error);
+      // The server is about to exit; its last responses must not say whether a plant was stored.
+      return batch.map(() => "unavailable");
+    }
+  }
+
+  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    return this.#commitThread.served.store.edit(edits);
+  }
+
+  async bytesOnDisk(): Promise<number> {
+    // Read in this thread, as the worker may be in a commit.
+    return bytesOnDisk(this.#path);
+  }
+
+  walBytes(): number | undefined {
+    return walBytes(this.#path);
+  }
+
+  assertWritable(): Promise<void> {
+    return this.#commitThread.served.store.assertWritable();
+  }
+
+  openSql(): Promise<ReadConnection> {
+    return openReadConnection(this.#path, this.contract, this.#onFailed);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#signals.stop();
+    await this.#checkpointsEnded;
+    const closing = this.#commitThread.served.thread.close();
+    const isClosed = await closing.catch(() => false);
+    this.#commitThread.end(isClosed);
+    this.#checkpointThread.end(isClosed);
+    // Last: with the file the process loses every POSIX lock that it holds on it.
+    if (isClosed && this.#descriptor !== undefined) closeSync(this.#descriptor);
+    await closing;
+  }
+}

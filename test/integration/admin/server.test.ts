@@ -1,0 +1,28 @@
+// The admin listener: an exception of a route is a response and a report, and not the end of
+// anything else.
+
+import { expect, test } from "bun:test";
+import { startAdminServer } from "../../../src/admin/admin-server.ts";
+
+test("an exception of a route is answered 500 and reported, and does not change the exit code of the process", async () => {
+  const failure = new Error("too many open files");
+  const reported: unknown[] = [];
+  const server = startAdminServer({
+    host: "127.0.0.1",
+    port: 0,
+    routes: [],
+    assertReady: async () => [],
+    metrics: { text: () => Promise.reject(failure) },
+    onInternalError: (error) => reported.push(error),
+  });
+  try {
+    const response = await fetch(`${server.url.origin}/metrics`);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({ message: "Internal error; see the server's log." });
+    expect(reported).toEqual([failure]);
+    expect((await fetch(`${server.url.origin}/livez`)).status).toBe(200);
+    expect(process.exitCode ?? 0).toBe(0);
+  } finally {
+    await server.stop(true);
+  }
+});

@@ -1,0 +1,140 @@
+// JWTs that must be rejected, each a variation of one that is accepted. What jose checks without an
+// option of ours is jose's to test, but for the attacks by which others have been broken.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import {
+  audience,
+  claimsOf,
+  encode,
+  KeyServer,
+  nowSeconds,
+  SigningKey,
+  startWithIdentity,
+} from "../../support/identity-provider.ts";
+
+const why = {
+  unknown: "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
+  long: "it has more than 8192 characters. Get a shorter one, such as a JWT with fewer claims.",
+  badSignature:
+    "it is malformed, or no key of the identity provider has signed it. Get a new one from the identity provider.",
+  expired: "it has expired. Get a new one from the identity provider.",
+  notYetValid: "it is not valid yet, by its nbf and the clock of this server. Try again later.",
+  claimMismatch:
+    "its claims are not valid for this service; request a token issued for it from the identity provider.",
+} as const;
+
+type Json = Parameters<typeof claimsOf>[1];
+
+const key = new SigningKey();
+const attacker = new SigningKey();
+const resources = new AsyncDisposableStack();
+let provider: KeyServer;
+let attackersServer: KeyServer;
+let identity: Awaited<ReturnType<typeof startWithIdentity>>;
+
+beforeAll(async () => {
+  provider = resources.use(new KeyServer(key));
+  provider.keys = [...provider.keys, { kty: "oct", kid: "secret", k: encode("known to all") }];
+  attackersServer = resources.use(new KeyServer(attacker));
+  const intervals = { keysAgeMsMax: 600_000, keysIntervalMsMin: 200 };
+  identity = resources.use(await startWithIdentity(provider.issuer, { intervals }));
+});
+afterAll(() => resources.disposeAsync());
+
+async function expectRejected(token: string, reason: keyof typeof why): Promise<void> {
+  const answer = await identity.create(token);
+  expect(answer.json).toEqual({ error: 40101, message: `The bearer token is not accepted: ${why[reason]}` });
+  expect(answer.status).toBe(401);
+  expect(answer.headers.get("www-authenticate")).toBe('Bearer realm="plantstore", error="invalid_token"');
+}
+
+const sign = (claims: Json = {}, header: Json = {}) => key.sign(claimsOf(provider.issuer, claims), header);
+
+/** A token with another part instead of one of its three. */
+function withPart(token: string, index: number, part: string): string {
+  return token.split(".").with(index, part).join(".");
+}
+
+test.each<[name: string, token: () => string]>([
+  ["the claims that the others differ from", () => sign()],
+  ["a list of audiences that holds ours", () => sign({ aud: ["urn:other", audience] })],
+  ["nbf ahead by less than clocks may differ", () => sign({ nbf: nowSeconds() + 5 })],
+  ["exp with a fraction", () => sign({ exp: nowSeconds() + 600.5 })],
+  ["typ JWT", () => sign({}, { typ: "JWT" })],
+  ["typ in full", () => sign({}, { typ: "application/AT+JWT" })],
+  ["no typ", () => sign({}, { typ: undefined })],
+  ["almost 8 KB", () => sign({ groups: "x".repeat(5_500) })],
+  ["no sub", () => sign({ sub: undefined })],
+])("accepted: %s", async (_, token) => {
+  expect((await identity.create(token())).status).toBe(200);
+});
+
+/**
+ * The last of the 86 digits of a signature carries two bits, and four that must be zero (RFC 4648,
+ * section 3.5).
+ */
+function respell(token: string): string {
+  const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  return token.slice(0, -1) + digits[digits.indexOf(token.at(-1) ?? "") + 1];
+}
+
+/** Each is made from a token that is accepted. */
+test.each<[name: string, reason: keyof typeof why, edit: (token: string) => string]>([
+  ["another audience", "claimMismatch", () => sign({ aud: "urn:other" })],
+  ["no audience", "claimMismatch", () => sign({ aud: undefined })],
+  ["an issuer with a slash more", "claimMismatch", () => sign({ iss: `${provider.issuer}/` })],
+  ["no exp", "claimMismatch", () => sign({ exp: undefined })],
+  ["exp in milliseconds", "claimMismatch", () => sign({ exp: Date.now() + 600_000 })],
+  ["exp 1e300", "claimMismatch", () => sign({ exp: 1e300 })],
+  ["bound to a key that the sender must prove", "claimMismatch", () => sign({ cnf: { jkt: "x" } })],
+  ["the type of a logout token", "claimMismatch", () => sign({}, { typ: "logout+jwt" })],
+  ["a type that is not a string", "claimMismatch", () => sign({}, { typ: null })],
+  ["expired a second ago", "expired", () => sign({ exp: nowSeconds() - 1 })],
+  ["not yet valid", "notYetValid", () => sign({ nbf: nowSeconds() + 60 })],
+  ["nbf as text", "claimMismatch", () => sign({ nbf: "0" })],
+  [
+    "an attacker's, under a known kid",
+    "badSignature",
+    () => attacker.sign(claimsOf(provider.issuer), { kid: key.kid }),
+  ],
+  ["an attacker's, under an unknown kid", "badSignature", () => attacker.sign(claimsOf(provider.issuer))],
+  [
+    "claims of another token",
+    "badSignature",
+    (token) => withPart(sign({ exp: 1 }), 1, token.split(".")[1] ?? ""),
+  ],
+  ["a signature of zeros (CVE-2022-21449)", "badSignature", (token) => withPart(token, 2, "A".repeat(86))],
+  ["a payload that is no JSON", "badSignature", () => key.sign("{")],
+  ["three empty parts", "badSignature", () => ".."],
+  ["an equals sign behind its signature", "badSignature", (token) => `${token}=`],
+  ["a space in its signature", "badSignature", (token) => `${token.slice(0, -5)} ${token.slice(-5)}`],
+  ["another spelling of its last bits", "badSignature", respell],
+  ["two parts", "unknown", (token) => token.slice(0, token.lastIndexOf("."))],
+  ["five parts, as an encrypted one has", "unknown", (token) => `${token}.${encode("tag")}.${encode("tag")}`],
+  ["a prefix that makes it one of ours", "unknown", (token) => `pst_${token}`],
+  ["over 8,192 characters", "long", () => sign({ groups: "x".repeat(6_200) })],
+])("rejected: %s", async (_, reason, edit) => {
+  await expectRejected(edit(sign()), reason);
+});
+
+test("alg none, and HS256 with public data as the secret", async () => {
+  for (const alg of ["none", "nOnE"]) {
+    await expectRejected(sign({}, { alg }), "badSignature");
+    await expectRejected(withPart(sign({}, { alg }), 2, ""), "badSignature");
+  }
+  for (const secret of [JSON.stringify(key.jwk), "known to all", ""])
+    for (const kid of [key.kid, "secret"]) {
+      const input = `${encode({ alg: "HS256", typ: "at+jwt", kid })}.${encode(claimsOf(provider.issuer))}`;
+      const signature = createHmac("sha256", secret).update(input).digest("base64url");
+      await expectRejected(`${input}.${signature}`, "badSignature");
+    }
+});
+
+test("a key, or a URL of keys, in the token itself is ignored", async () => {
+  const headers = [{ jwk: attacker.jwk }, { jku: attackersServer.jwksUrl }, { x5u: attackersServer.jwksUrl }];
+  for (const kid of [key.kid, undefined])
+    for (const header of headers)
+      await expectRejected(attacker.sign(claimsOf(provider.issuer), { kid, ...header }), "badSignature");
+  expect(attackersServer.requests).toEqual([]);
+});

@@ -1,0 +1,114 @@
+// When and by whom plants were created, on every engine.
+
+import { describe, expect, test } from "bun:test";
+import { findPlants } from "../../../src/plants/stored-plants.ts";
+import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
+import { toEntries } from "../../../src/store/plant-store.ts";
+import { plant, plantStore, values } from "../../support/contracts.ts";
+import { engines } from "../../support/engines.ts";
+import { editOne, openedStore, storedPlants, unexpected } from "../../support/stored-plants.ts";
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    test("an export has the time and the creator of each plant, of single creates and of an import", async () => {
+      await using place = await engine.createTestStore();
+      const startedAt = Date.now();
+      await using server = await openedStore(place.database);
+      const gardener = await server.tokens.creatorKey("gardener ü");
+      const other = await server.tokens.creatorKey("x".repeat(255));
+      const [first, second, unknown] = [
+        { collection: plantStore, plant: plant({ id: 1n, name: "Ficus" }), creator: gardener },
+        { collection: plantStore, plant: plant({ id: 2n, name: "Aloe", tag: "" }), creator: other },
+        { collection: plantStore, plant: plant({ id: 3n, name: "Monstera" }), creator: null },
+      ];
+      expect(await server.create([first, second, unknown])).toEqual(["created", "created", "created"]);
+      // Who sends it again has not created it.
+      expect(await server.create([{ ...first, creator: other }])).toEqual(["unchanged"]);
+      const imported = Array.from({ length: 2_500 }, (_, index) =>
+        plant({ id: BigInt(index + 10), name: "Rosa" }),
+      );
+      await server.create(toEntries(plantStore, imported, gardener));
+      await editOne(server, {
+        id: 1n,
+        expected: values({ name: "Ficus" }),
+        replacement: values({ name: "Ficus", tag: "indoor" }),
+      });
+      const plants = await storedPlants(place.database);
+      expect(plants.length).toBe(2_503);
+      const createdAt = expect.any(Number);
+      expect(plants.slice(0, 4).map(({ id, creation }) => ({ id: String(id), creation }))).toEqual([
+        { id: "1", creation: { createdAt, token: "gardener ü" } },
+        { id: "2", creation: { createdAt, token: "x".repeat(255) } },
+        { id: "3", creation: { createdAt, token: null } },
+        { id: "10", creation: { createdAt, token: "gardener ü" } },
+      ]);
+      for (const { creation } of plants) {
+        expect(creation?.createdAt).toBeGreaterThanOrEqual(startedAt);
+        expect(creation?.createdAt).toBeLessThanOrEqual(Date.now());
+      }
+    });
+
+    test("a batch has the time that comes with it, however it is committed", async () => {
+      await using place = await engine.createTestStore();
+      await using server = await openedStore(place.database);
+      // Too long for the memory that the threads of SQLite share.
+      const long = [plant({ id: 1n, name: "x".repeat(2 ** 21) })];
+      const many = Array.from({ length: 100 }, (_, id) => plant({ id: BigInt(100 + id), name: "Rosa" }));
+      const few = [
+        [plant({ id: 2n, name: "Ficus" })],
+        [plant({ id: 3n, name: "Ficus" }), plant({ id: 2n, name: "Ficus" })],
+      ];
+      await Promise.all(
+        [long, many].map((plants, index) => server.create(toEntries(plantStore, plants), 1_000 + index)),
+      );
+      for (const plants of few)
+        await server.create(toEntries(plantStore, plants), 1_000 + plants.length * 10);
+      const times = new Map(
+        (await storedPlants(place.database)).map(({ id, creation }) => [id, creation?.createdAt]),
+      );
+      expect([1n, 2n, 3n].map((id) => times.get(id))).toEqual([1_000, 1_010, 1_020]);
+      expect(new Set(many.map(({ id }) => times.get(id)))).toEqual(new Set([1_001]));
+    });
+
+    test("the tokens of a name have one creator", async () => {
+      await using place = await engine.createTestStore();
+      await using server = await openedStore(place.database);
+      const token = { name: "ci", createdAt: 1, expiresAt: null };
+      await server.tokens.add({ ...token, hash: "a" });
+      const rotation = { hash: "b", name: "ci", rotatedAt: 2, expiresAt: null, overlapEndsAt: 3 };
+      await server.tokens.rotate(rotation);
+      await server.tokens.add({ ...token, hash: "c", name: "other", createdAt: 9 });
+      const [first, second, other] = (await server.tokens.list()).map(({ creator }) => creator);
+      expect(first).toBe(await server.tokens.creatorKey("ci"));
+      expect(second).toBe(first as number);
+      expect(other).not.toBe(first as number);
+    });
+
+    test("of concurrent servers that see a new creator each gets its one key", async () => {
+      await using place = await engine.createTestStore();
+      await using one = await openedStore(place.database);
+      await using other = await openedStore(place.database);
+      const names = Array.from({ length: 10 }, (_, index) => `subject ${index}`);
+      const keys = await Promise.all(
+        [one, other].map((server) => Promise.all(names.map((name) => server.tokens.creatorKey(name)))),
+      );
+      expect(keys[0]).toEqual(keys[1] as number[]);
+      expect(new Set(keys[0]).size).toBe(names.length);
+    });
+  });
+}
+
+test("a store in memory knows the creators also after its plants were replaced", async () => {
+  await using store = new MemoryStore(plantStore, unexpected);
+  const creator = await store.tokens.creatorKey("gardener");
+  const empty = store.copy();
+  for (const id of [1n, 2n]) {
+    store.replace(empty);
+    await store.create([{ collection: plantStore, plant: plant({ id, name: "Ficus" }), creator }]);
+    const sql = await store.openSql();
+    expect((await findPlants(plantStore, sql, [id])).get(id)).toMatchObject({
+      id,
+      creation: { token: "gardener" },
+    });
+  }
+});

@@ -1,0 +1,177 @@
+// The statements that insert a batch: VALUES, unnest and COPY.
+
+import { afterAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Plant } from "../../../../src/contract/contract.ts";
+import { type Outcome, toEntries } from "../../../../src/store/plant-store.ts";
+import { parsePostgresUrl } from "../../../../src/store/postgres/connection-url.ts";
+import { createPlants } from "../../../../src/store/postgres/plants.ts";
+import { Primary } from "../../../../src/store/postgres/primary.ts";
+import { plant, plantStore, toPlants } from "../../../support/contracts.ts";
+import { sharedPostgres } from "../../../support/postgres.ts";
+import { anyPlant } from "../../../support/random.ts";
+import { createStore } from "../../../support/server.ts";
+import { storedPlants } from "../../../support/stored-plants.ts";
+
+const server = await sharedPostgres();
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** The engine on an empty database. */
+class Engine implements AsyncDisposable {
+  readonly name: string;
+  readonly unavailable: string[] = [];
+  readonly #address: string;
+  readonly #primary: Primary;
+
+  private constructor(name: string, address: string) {
+    this.name = name;
+    this.#address = address;
+    this.#primary = new Primary(parsePostgresUrl(address.replace("postgres:", "")));
+  }
+
+  /** @param sql is run in the database before the engine connects. */
+  static async start(query: string, sql?: (database: string) => string): Promise<Engine> {
+    const { name, address } = await server.newDatabase();
+    await createStore(address);
+    if (sql !== undefined) await server.query(name, sql(name));
+    return new Engine(name, `${address}?${query}`);
+  }
+
+  create(batch: readonly Plant[]): Promise<Outcome[]> {
+    return createPlants(this.#primary, toEntries(plantStore, batch), Date.now(), (reason) =>
+      this.unavailable.push(reason),
+    );
+  }
+
+  /**
+   * Runs SQL on the connection that the batches use, which is the only one as long as there is one
+   * batch at a time.
+   */
+  async inSession(sql: string): Promise<Record<string, unknown>[]> {
+    return (await this.#primary.once((pool) => pool.query<Record<string, unknown>>(sql))).rows;
+  }
+
+  async exported(): Promise<Plant[]> {
+    return (await storedPlants(this.#address)).map(({ creation: _, ...plant }) => plant);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#primary.close();
+  }
+}
+
+/** As on a server that has loaded Citus. */
+const withCitus = (database: string) => `ALTER DATABASE ${database} SET citus.shard_count = '32'`;
+
+const ids = (...values: bigint[]) => values.map((id) => plant({ id, name: `plant ${id}` }));
+
+const texts = ["", "NULL", "null", '"', '""', "{a,b}", "a,b", "\\", '\\"', "\\N", " a ", "\t\r\n", "'", "$1"];
+const difficult: readonly Plant[] = toPlants([
+  { id: -(2n ** 63n), name: "smallest id" },
+  { id: 2n ** 63n - 1n, name: "largest id", tag: "" },
+  { id: 2n ** 53n + 1n, name: "not a double" },
+  ...texts.map((text, index) => ({ id: BigInt(index), name: text, tag: text })),
+  ...["é", "水", "🌱", "\u{10ffff}", "\ufffd", "x".repeat(100_000)].map((name, index) => ({
+    id: BigInt(100 + index),
+    name,
+  })),
+]);
+
+// A batch of 7 is too small for COPY, and with Citus one of 300 as well.
+test.each([
+  ["COPY", 1_000, undefined, []],
+  ["unnest", 7, undefined, [expect.stringMatching(/^plantstore_insert_[0-9a-f]{32}$/)]],
+  ["VALUES", 1_000, withCitus, []],
+])(
+  "%s: stores plants exactly, and INSERT reports conflicts row by row, with one prepared statement or none",
+  async (_, batchPlants, sql, prepared) => {
+    await using engine = await Engine.start("", sql);
+    const random = fc.sample(fc.uniqueArray(anyPlant, { minLength: 200, selector: ({ id }) => id }), {
+      numRuns: 1,
+      seed: 1,
+    })[0] as Plant[];
+    const known = new Set(difficult.map(({ id }) => id));
+    const plants = [...difficult, ...random.filter(({ id }) => !known.has(id))];
+    for (let start = 0; start < plants.length; start += batchPlants) {
+      const batch = plants.slice(start, start + batchPlants);
+      expect(await engine.create(batch)).toEqual(batch.map(() => "created"));
+    }
+    expect(await preparedNames(engine)).toEqual(prepared);
+    const byId = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    expect(await engine.exported()).toEqual(byId);
+
+    // The same batch again, with one tag less, one plant that is new, and one of them twice.
+    const changed = plant({ id: 0n, name: "" });
+    const again = [changed, ...plants.filter(({ id }) => id !== 0n), ...ids(1_000n, 1_000n)];
+    expect(await engine.create(again)).toEqual([
+      "conflict",
+      ...plants.slice(1).map(() => "unchanged" as const),
+      "created",
+      "unchanged",
+    ]);
+    expect(engine.unavailable).toEqual([]);
+  },
+);
+
+async function preparedNames(engine: Engine): Promise<unknown[]> {
+  const rows = await engine.inSession("SELECT name FROM pg_prepared_statements");
+  return rows.map(({ name }) => name);
+}
+
+test("a connection that is lost is opened, set up and prepared again", async () => {
+  await using engine = await Engine.start("statement_timeout=7");
+  await engine.create(ids(1n));
+  await server.query(
+    "postgres",
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${engine.name}'`,
+  );
+  expect(await engine.create(ids(1n, 2n))).toEqual(["unchanged", "created"]);
+  const parameters =
+    "current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock, current_setting('idle_in_transaction_session_timeout') AS idle";
+  expect(await engine.inSession(`SELECT ${parameters}`)).toEqual([
+    { statement: "7s", lock: "1s", idle: "10s" },
+  ]);
+  expect(engine.unavailable).toEqual([]);
+});
+
+test("a COPY of a plant that is stored is undone, and its connection is kept", async () => {
+  await using engine = await Engine.start("");
+  const batch = ids(...Array.from({ length: 100 }, (_, index) => BigInt(index)));
+  const pid = () => engine.inSession("SELECT pg_backend_pid() AS pid");
+  expect(new Set(await engine.create(batch.slice(1)))).toEqual(new Set(["created"]));
+  const before = await pid();
+  expect(await engine.create(batch)).toEqual(["created", ...batch.slice(1).map(() => "unchanged" as const)]);
+  expect(await engine.create(ids(-1n, 0n))).toEqual(["created", "unchanged"]);
+  expect(await pid()).toEqual(before);
+});
+
+test.each(["plants", "tokens", "token_version", "creators", "edits"])(
+  "no plant is acknowledged while %s is an unlogged table",
+  async (table) => {
+    await using engine = await Engine.start("retry_timeout=1", () => `ALTER TABLE ${table} SET UNLOGGED`);
+    expect(await engine.create(ids(1n))).toEqual(["unavailable"]);
+    expect(engine.unavailable.join()).toContain(`has ${table} as an unlogged table, which a crash empties`);
+    await server.query(engine.name, `ALTER TABLE ${table} SET LOGGED`);
+    expect(await engine.create(ids(3n))).toEqual(["created"]);
+  },
+);
+
+test("a backslash in a literal is a backslash, whatever the database says", async () => {
+  const off = (database: string) => `ALTER DATABASE ${database} SET standard_conforming_strings = off`;
+  await using engine = await Engine.start("", off);
+  expect(await engine.inSession(String.raw`SELECT 'C:\new\tab' AS path`)).toEqual([
+    { path: String.raw`C:\new\tab` },
+  ]);
+});
+
+test("a database with a wrong encoding gets no plants and no retries, until it has the right one", async () => {
+  await using engine = await Engine.start("retry_timeout=60");
+  const [right, wrong] = [engine.name, `${engine.name}_latin1`];
+  await server.query("postgres", `ALTER DATABASE ${right} RENAME TO ${right}_utf8`);
+  await server.query("postgres", `CREATE DATABASE ${right} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+  expect(await engine.create(ids(1n))).toEqual(["unavailable"]);
+  expect(engine.unavailable.join()).toContain("has the encoding LATIN1; it must be UTF8");
+  await server.query("postgres", `ALTER DATABASE ${right} RENAME TO ${wrong}`);
+  await server.query("postgres", `ALTER DATABASE ${right}_utf8 RENAME TO ${right}`);
+  expect(await engine.create(ids(1n))).toEqual(["created"]);
+});

@@ -1,0 +1,76 @@
+// The errors of bodies: which one a body gets, and its message.
+
+import { expect, test } from "bun:test";
+import type { ErrorCode } from "../../../src/base/errors.ts";
+import { parsePlant } from "../../../src/contract/plant.ts";
+import { plantStore } from "../../support/contracts.ts";
+
+function expectError(body: string | Uint8Array, code: ErrorCode, message: string): void {
+  expect(parsePlant(plantStore, Buffer.from(body as string))).toMatchObject({ code, message });
+}
+
+test("a body that is not JSON gets the position of its first error", () => {
+  expectError(
+    '{"id": 1,\n "name": }',
+    "invalidJson",
+    'The body is not JSON: line 2, column 10: expected a value, found "}".',
+  );
+  expectError(
+    "[".repeat(1_000_000),
+    "invalidJson",
+    'The body is not JSON: line 1, column 1000001: expected a value or "]", found the end of the body.',
+  );
+});
+
+test.each([
+  ["a lone continuation byte", '"\x80"', 1, 2],
+  ["Latin-1", '{"id": 1,\n"name": "caf\xe9"}', 2, 13],
+  ["a sequence that is cut short", '"\xef\xbf', 1, 2],
+  ["an encoded surrogate", '"\xed\xa0\x80"', 1, 2],
+  ["an encoding that is longer than necessary", '"\xc0\xaf"', 1, 2],
+])("%s is not UTF-8", (_, latin1, line, column) => {
+  expectError(
+    Buffer.from(latin1, "latin1"),
+    "invalidJson",
+    `The body is not UTF-8: invalid bytes at line ${line}, column ${column}; encode the JSON in UTF-8.`,
+  );
+});
+
+const noName = '"name" is required and must be a string, but is missing';
+const noId = '"id" is required and must be an integer (int64), but is missing';
+
+test.each([
+  ["{}", `${noName}; ${noId}`],
+  ["null", "it must be an object, but is null"],
+  ["[]", "it must be an object, but is an array"],
+  ['"plant"', "it must be an object, but is a string"],
+  ["42", "it must be an object, but is the number 42"],
+  ['{"id": 1}', noName],
+  ['{"name": "Monstera"}', noId],
+  ['{"id": 1, "name": "Monstera", "tag": null}', '"tag" must be a string, but is null'],
+  [
+    '{"id": "1", "name": 5, "tag": ["x"]}',
+    '"name" must be a string, but is the number 5; "tag" must be a string, but is an array; "id" must be an integer (int64), but is a string',
+  ],
+  ['{"id": 1.5, "name": "a"}', '"id" must be an integer (int64), but is the number 1.5'],
+  [
+    '{"id": true, "name": {}}',
+    '"name" must be a string, but is an object; "id" must be an integer (int64), but is a boolean',
+  ],
+  ['{"id": 9223372036854775808}', `${noName}; "id" must be an integer (int64), but is 9223372036854775808`],
+])("the message names every invalid field of %s", (body, sentences) => {
+  expectError(body, "invalidPlant", `The body is not a NewPlant: ${sentences}.`);
+});
+
+test.each([
+  [
+    '{"id": 1, "name": "Monst\\u0000era"}',
+    '"name" holds U+0000 at index 5, which cannot be stored: remove it.',
+  ],
+  [
+    '{"id": 1, "name": "🌱\\udc00", "tag": "\\u0000"}',
+    '"name" holds the unpaired surrogate U+DC00 at index 2, which cannot be stored; "tag" holds U+0000 at index 0, which cannot be stored: remove it.',
+  ],
+])("%s cannot be stored", (body, message) => {
+  expectError(body, "unstorableText", message);
+});

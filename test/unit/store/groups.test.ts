@@ -1,0 +1,133 @@
+// Calls that arrive while a group is under way form the next one, and callers take turns.
+
+import { expect, test } from "bun:test";
+import type { PlantId } from "../../../src/contract/plant-id.ts";
+import { Groups, Turns, TurnTimeout } from "../../../src/store/groups.ts";
+import { rowReader } from "../../../src/store/shared/plant-rows.ts";
+import type { SqlValue } from "../../../src/store/sql-connection.ts";
+import { plantStore } from "../../support/contracts.ts";
+import { settled } from "../../support/settled.ts";
+
+/** Runs groups until the test ends them; the result of a call is its double. */
+class HeldGroups {
+  readonly started: { readonly calls: readonly number[]; readonly end: (error?: Error) => void }[] = [];
+
+  readonly run = async (calls: readonly number[]): Promise<number[]> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const end = (error?: Error) => (error === undefined ? resolve() : reject(error));
+    this.started.push({ calls, end });
+    await promise;
+    return calls.map((call) => 2 * call);
+  };
+
+  get calls(): (readonly number[])[] {
+    return this.started.map(({ calls }) => calls);
+  }
+
+  /** Waits for a group. */
+  async nth(index: number) {
+    for (;;) {
+      const group = this.started[index];
+      if (group !== undefined) return group;
+      await Promise.resolve();
+    }
+  }
+}
+
+const waitMsMax = 60_000;
+
+test("a lone call runs at once, and those that arrive meanwhile are the next group", async () => {
+  const held = new HeldGroups();
+  const groups = new Groups({ callsMax: 64, waitMsMax }, held.run);
+  const first = groups.add("caller", 1);
+  const others = [2, 3, 2].map((call) => groups.add("caller", call));
+  expect(held.calls).toEqual([[1]]);
+  held.started[0]?.end();
+  expect(await first).toBe(2);
+  const second = await held.nth(1);
+  expect(second.calls).toEqual([2, 3, 2]);
+  second.end();
+  expect(await Promise.all(others)).toEqual([4, 6, 4]);
+});
+
+test("a caller with many calls leaves each group room for others, and a failure ends one group", async () => {
+  const held = new HeldGroups();
+  const groups = new Groups({ callsMax: 64, waitMsMax }, held.run);
+  const many = Array.from({ length: 201 }, (_, call) => groups.add("many", call));
+  const results = Promise.allSettled([groups.add("other", 1_000), ...many]);
+  held.started[0]?.end();
+  const second = await held.nth(1);
+  expect(second.calls).toContain(1_000);
+  second.end(new Error("gone"));
+  for (const group of [2, 3, 4]) (await held.nth(group)).end();
+  const statuses = (await results).map(({ status }) => status);
+  expect(statuses[0]).toBe("rejected");
+  expect(statuses.filter((status) => status === "rejected")).toHaveLength(64);
+});
+
+test("as many groups are under way as may be", async () => {
+  const held = new HeldGroups();
+  const groups = new Groups({ callsMax: 2, groupsMax: 2, waitMsMax }, held.run);
+  for (const call of [1, 2, 3, 4, 5]) void groups.add("caller", call);
+  expect(held.calls).toEqual([[1], [2]]);
+  held.started[1]?.end();
+  expect((await held.nth(2)).calls).toEqual([3, 4]);
+});
+
+test("a call that has waited too long rejects, and does not run", async () => {
+  const turns = new Turns(-1);
+  expect(await settled(turns.run("a", () => expect.unreachable()))).toThrow(TurnTimeout);
+});
+
+test("one caller's thousand calls delay another's by one", async () => {
+  const turns = new Turns(waitMsMax);
+  const order: string[] = [];
+  const call = (caller: string) =>
+    turns.run(caller, async () => {
+      await Promise.resolve();
+      order.push(caller);
+    });
+  const many = Array.from({ length: 1_000 }, () => call("busy"));
+  await call("other");
+  expect(order.indexOf("other")).toBeLessThanOrEqual(2);
+  await Promise.all(many);
+  expect(order.length).toBe(1_001);
+});
+
+test("turns run one at a time, in the order of their caller, also after one that fails", async () => {
+  const turns = new Turns(waitMsMax);
+  let running = 0;
+  const results = await Promise.allSettled(
+    [1, 2, 3].map((number) =>
+      turns.run("a", async () => {
+        expect(++running).toBe(1);
+        await Promise.resolve();
+        running--;
+        if (number === 2) throw new Error("no");
+        return number;
+      }),
+    ),
+  );
+  expect(results.map((result) => (result.status === "fulfilled" ? result.value : "failed"))).toEqual([
+    1,
+    "failed",
+    3,
+  ]);
+});
+
+test("plants are read by a query of few lengths, each id once", async () => {
+  const asked: (readonly SqlValue[])[] = [];
+  const read = rowReader(
+    {
+      async query<Row>(_: string, ids: readonly SqlValue[] = []): Promise<Row[]> {
+        asked.push(ids);
+        return [{ id: 2n }, { id: 4n }] as Row[];
+      },
+    },
+    plantStore,
+  );
+  const ids: PlantId[] = [2n, -3n, 4n, 2n];
+  expect(await read(ids)).toEqual([{ id: 2n }, undefined, { id: 4n }, { id: 2n }] as never[]);
+  // Three ids, filled up to four.
+  expect(asked).toEqual([[2n, -3n, 4n, 2n]]);
+});
