@@ -88,10 +88,13 @@ export class Metrics {
       counter(
         "plantstore_errors_total",
         "Requests that failed, by error code.",
-        Object.entries(errorRegistry).map(([code, { error }]) => [
-          labels({ error }),
-          this.#count(code as ErrorCode),
-        ]),
+        [
+          ...Object.entries(errorRegistry).map(([code, { error }]) => [error, code as ErrorCode] as const),
+          // Those that only an operation of one's own has.
+          ...[...this.#results.keys()].flatMap((each) =>
+            typeof each === "number" ? [[each, each] as const] : [],
+          ),
+        ].map(([error, result]) => [labels({ error }), this.#count(result)]),
       ),
       histogram(
         "plantstore_create_duration_seconds",

@@ -52,21 +52,49 @@ interface ErrorDetails {
 
 /** An expected failure of a request. It is a value: it is returned, and not thrown. */
 export class ApiError {
-  readonly code: ErrorCode;
+  /** The number of an error of somebody's own operation that the registry does not have. */
+  readonly code: ErrorCode | number;
   /** A sentence: what was wrong, where, and what would be right. */
   readonly message: string;
   readonly details: ErrorDetails;
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    this.code = code;
+  /**
+   * Throws a TypeError for a code that is none.
+   *
+   * @param code the name of an error of the registry, its number, such as 40400, or an HTTP status.
+   */
+  constructor(code: ErrorCode | number, message: string, details: ErrorDetails = {}) {
+    this.code = typeof code === "number" ? codeOf(code) : code;
     this.message = message;
     this.details = details;
+    if (entryOf(this.code) === undefined)
+      throw new TypeError(`${code} is no error; use a name or a number of the table, or an HTTP status`);
   }
 }
 
+/** The code with a number, which may be an HTTP status. */
+function codeOf(number: number): ErrorCode | number {
+  const error = number < 1_000 ? number * 100 : number;
+  const found = Object.entries(errorRegistry).find(([, entry]) => entry.error === error);
+  return found === undefined ? error : (found[0] as ErrorCode);
+}
+
+/** The number of the error that a request ended with; undefined if it ended with none. */
+export function errorNumber(result: string | number): number | undefined {
+  if (typeof result === "number") return result;
+  return isErrorCode(result) ? errorRegistry[result].error : undefined;
+}
+
+/** The number of an error, and what errors with its code have in common. */
+export function entryOf(code: ErrorCode | number): { readonly error: number; readonly meaning: string } {
+  if (typeof code !== "number") return errorRegistry[code];
+  const isError = Number.isInteger(code) && code >= 40_000 && code < 60_000;
+  return (isError ? { error: code, meaning: "The operation was not carried out" } : undefined) as never;
+}
+
 /** The HTTP status of an error code. */
-export function statusOf(code: ErrorCode): number {
-  return Math.trunc(errorRegistry[code].error / 100);
+export function statusOf(code: ErrorCode | number): number {
+  return Math.trunc(entryOf(code).error / 100);
 }
 
 /** `invalidToken`, with the reason and what to do about it in one sentence. */
@@ -74,10 +102,16 @@ export function invalidToken(reason: string): ApiError {
   return new ApiError("invalidToken", `The bearer token is not accepted: ${reason}`);
 }
 
-/** `unavailable`, with the action that failed, and Retry-After. */
-export function unavailable(failedAction: string): ApiError {
+/**
+ * `unavailable`, with the action that failed, and Retry-After.
+ *
+ * @param isRepeatable whether the request can be sent again without doing anything twice.
+ */
+export function unavailable(failedAction: string, isRepeatable = true): ApiError {
   const retryAfterSeconds = 1;
-  const message = `${failedAction}; retrying in ${retryAfterSeconds} second is safe.`;
+  const message = isRepeatable
+    ? `${failedAction}; retrying in ${retryAfterSeconds} second is safe.`
+    : `${failedAction}; look whether something was done before you send it again.`;
   return new ApiError("unavailable", message, { retryAfterSeconds });
 }
 

@@ -62,9 +62,9 @@ export type Clock = () => number;
 
 /**
  * The result of a request: `completed` for an operation other than the create, `clientAborted` if
- * the client left before its body had arrived.
+ * the client left before its body had arrived, or its error.
  */
-export type Result = "created" | "unchanged" | "completed" | "clientAborted" | ErrorCode;
+export type Result = "created" | "unchanged" | "completed" | "clientAborted" | ErrorCode | number;
 
 /** One request and its response. Times are those of Clock. */
 export interface RequestRecord {

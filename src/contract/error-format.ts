@@ -1,7 +1,7 @@
 // Writes errors: in the shapes and with the statuses that the contract describes, or else in
 // the shape of the Plant Store.
 
-import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "../base/errors.ts";
+import { type ApiError, type ErrorCode, entryOf, statusOf } from "../base/errors.ts";
 import type { Json } from "../json/json-values.ts";
 
 /** The content of a member of an error. `place` is where the error is: the body. */
@@ -48,9 +48,9 @@ export const ownErrorShape: ErrorShape = {
 /** The status of an error, and its shape. */
 export function formOf(
   { shape, shapes, statuses }: ErrorFormat,
-  code: ErrorCode,
+  code: ApiError["code"],
 ): { readonly status: number; readonly shape: ErrorShape } {
-  const status = statuses[code] ?? statusOf(code);
+  const status = (typeof code === "string" ? statuses[code] : undefined) ?? statusOf(code);
   return { status, shape: shapes[status] ?? shape };
 }
 
@@ -96,7 +96,7 @@ export function apiErrorMembers(
   format: ErrorFormat,
   { code, message }: Pick<ApiError, "code" | "message">,
 ): Json {
-  const { error, meaning } = errorRegistry[code];
+  const { error, meaning } = entryOf(code);
   const { shape, status } = formOf(format, code);
   return errorMembers(shape, { code: error, status, title: meaning, message });
 }

@@ -158,7 +158,7 @@ export function toExamples(
   format: ErrorFormat,
   errors: Partial<Record<ErrorCode, ApiError>>,
 ): Record<string, Example> {
-  const named = Object.values(errors).map(({ code, message }) => {
+  const named = (Object.entries(errors) as [ErrorCode, ApiError][]).map(([code, { message }]) => {
     const { error, meaning } = errorRegistry[code];
     const [start = ""] = meaning.split(/[,;]/);
     const summary = `${error}, ${uncapitalized(start)}`;

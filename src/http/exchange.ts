@@ -110,8 +110,8 @@ export class Exchange implements BodyOwner {
   /** Responds to an operation other than a create. */
   reply(response: Response): void {
     if (!this.claim()) return;
-    response.headers.set("X-Request-Id", this.requestId);
     this.#paced(() => {
+      response.headers.set("X-Request-Id", this.requestId);
       this.#complete(response.status, "completed", undefined);
       this.#send(response);
     });
@@ -120,7 +120,7 @@ export class Exchange implements BodyOwner {
   /** Responds with an error. */
   reject(error: ApiError): void {
     if (!this.claim()) return;
-    const send = () => this.sendError(error);
+    const send = this.#guarded(() => this.sendError(error));
     if (this.caller === undefined && hasLongBody(this.request.headers)) {
       // Sent at once: Bun buffers the body until the response. With pacing, 1,000 strangers with a
       // megabyte each took 1 GB.
@@ -140,12 +140,12 @@ export class Exchange implements BodyOwner {
     this.reject(internalError(isRepeatable));
   }
 
-  /** Responds to an operation that the store has failed. */
-  failStore({ message }: Error): void {
+  /** Responds to an operation that the store has failed. See `fail`. */
+  failStore({ message }: Error, isRepeatable = true): void {
     if (this.#isSettled) return;
     const operation = this.#route.operation?.operationId ?? this.#route.method;
     this.#shared.emit({ kind: "operationFailed", operation, reason: message });
-    this.reject(unavailable("The store cannot be used now"));
+    this.reject(unavailable("The store cannot be used now", isRepeatable));
   }
 
   /** Ends an exchange whose client has aborted its body. */
@@ -159,8 +159,20 @@ export class Exchange implements BodyOwner {
   /** Sends a response that needed no commit, if necessary at the end of the tick. */
   #paced(send: () => void): void {
     const endOfTick = this.#shared.tickBudget.countResponse();
-    if (endOfTick === undefined) send();
-    else void endOfTick.then(send);
+    if (endOfTick === undefined) this.#guarded(send)();
+    else void endOfTick.then(this.#guarded(send));
+  }
+
+  /** Responds with 500 instead of what cannot be sent, such as a header field with a line end. */
+  #guarded(send: () => void): () => void {
+    return () => {
+      try {
+        send();
+      } catch (error) {
+        this.#shared.emit({ kind: "internalError", requestId: this.requestId, error });
+        this.sendError(internalError(false));
+      }
+    };
   }
 
   /** Sends the error of whoever has claimed the response. */

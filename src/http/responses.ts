@@ -67,5 +67,6 @@ const headersOfCode: Partial<Record<ErrorCode, Readonly<Record<string, string>>>
 function errorHeaders({ code, details }: ApiError): Readonly<Record<string, string>> | undefined {
   if (details.challenge !== undefined) return { "WWW-Authenticate": details.challenge };
   if (details.retryAfterSeconds !== undefined) return { "Retry-After": String(details.retryAfterSeconds) };
-  return details.allow === undefined ? headersOfCode[code] : { Allow: details.allow };
+  if (details.allow !== undefined) return { Allow: details.allow };
+  return typeof code === "string" ? headersOfCode[code] : undefined;
 }

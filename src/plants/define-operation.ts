@@ -11,9 +11,11 @@ import type { Operation, OperationServices } from "../http/operation.ts";
 import type { OperationDocument } from "../http/operation-document.ts";
 import { checkHeaders } from "../http/required-headers.ts";
 import { toExactJson } from "../json/exact-json.ts";
+import { isObject } from "../json/json-values.ts";
 import type { SharedBudget } from "../store/fair-share.ts";
 import { TurnTimeout } from "../store/groups.ts";
 import type { OperationStore } from "../store/operation-store.ts";
+import { WrongStatement } from "../store/sql-connection.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
 
 /** The response of an operation: JSON, or no body. */
@@ -25,6 +27,17 @@ export interface Reply {
   readonly jsonText?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/**
+ * What an operation may respond with: a reply, a response as it is, an error, or a value of JSON, which
+ * is sent with 200.
+ */
+export type Result = Reply | Response | ApiError | JsonValue;
+
+type JsonValue =
+  | (string | number | bigint | boolean | null)
+  | readonly unknown[]
+  | { readonly [member: string]: unknown };
 
 interface OperationOptions<Declared extends Parameters, Body>
   extends Pick<Operation, "operationId" | "method" | "path" | "access" | "errors">,
@@ -57,7 +70,7 @@ interface OperationOptions<Declared extends Parameters, Body>
     readonly resolveCreator: ResolveCreator;
     /** The error of JSON that no body may have, as it is too large. */
     readonly checkSize: (json: string) => ApiError | undefined;
-  }) => Promise<Reply | ApiError>;
+  }) => Promise<Result> | Result;
 }
 
 /** Makes an operation that authenticates, validates, and responds with what its handler returns. */
@@ -75,14 +88,18 @@ export function defineOperation<const Declared extends Parameters = Record<never
     advice: "",
     described: { summary, description, parameters, isConditional, body: body?.schema, responses },
     async run(exchange, services, segments) {
+      // A POST may have done something before it failed.
+      const isRepeatable = method !== "POST";
       try {
         const result = await respond(options, exchange, services, segments);
         if (result instanceof ApiError) exchange.reject(result);
       } catch (error) {
-        if (error instanceof TurnTimeout) exchange.reject(overloaded());
-        else if (error instanceof OperatorError) exchange.failStore(error);
+        if (error instanceof ApiError) exchange.reject(error);
+        else if (error instanceof TurnTimeout) exchange.reject(overloaded());
+        else if (error instanceof OperatorError && !(error instanceof WrongStatement))
+          exchange.failStore(error, isRepeatable);
         else if (exchange.request.signal.aborted) exchange.abort();
-        else exchange.fail(error);
+        else exchange.fail(error, isRepeatable);
       }
     },
   };
@@ -120,7 +137,7 @@ async function respond<Declared extends Parameters, Body>(
     parsed = result;
   }
 
-  const reply = await handle({
+  const running = Promise.try(handle, {
     caller,
     parameters,
     body: parsed as Body,
@@ -130,8 +147,29 @@ async function respond<Declared extends Parameters, Body>(
     store,
     resolveCreator,
     checkSize: (json) => bodyReader.checkSize(Buffer.byteLength(json)),
-  }).finally(() => bodyReader.memory.release(caller.key, heldBytes));
-  return reply instanceof ApiError ? reply : send(exchange, caller, bodyReader.memory, reply);
+  });
+  const result = await running.finally(() => bodyReader.memory.release(caller.key, heldBytes));
+  if (result instanceof ApiError) return result;
+  if (!(result instanceof Response)) return send(exchange, caller, bodyReader.memory, toReply(result));
+  if (result.status < 200) throw new TypeError("An operation has returned a response without a status");
+  // A copy, as the header fields of a response to fetch cannot be changed.
+  exchange.reply(new Response(result.body, result));
+  return undefined;
+}
+
+const replyMembers = ["status", "json", "jsonText", "headers"];
+
+/** A resource may have a status of its own, also a number. */
+function toReply(result: Reply | JsonValue): Reply {
+  const isReply =
+    isObject(result) &&
+    Number.isInteger(result.status) &&
+    Object.keys(result).every((name) => replyMembers.includes(name));
+  if (isReply) return result as unknown as Reply;
+  const jsonText = toExactJson(result);
+  if (jsonText === undefined)
+    throw new TypeError(`An operation has returned ${typeof result}; return JSON, or { status: 204 }`);
+  return { status: 200, jsonText };
 }
 
 /** Sends a reply. Returns an error instead if there is no memory for its body. */

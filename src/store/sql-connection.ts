@@ -22,9 +22,16 @@ export class SqlTimeout extends OperatorError {
   }
 }
 
+/** A statement cannot be run as it is written: the mistake is its author's. */
+export class WrongStatement extends OperatorError {
+  static of(reason: string, sql: string): WrongStatement {
+    return new WrongStatement(`${reason}, in the statement: ${sql.trim().replaceAll(/\s+/g, " ")}`);
+  }
+}
+
 /**
- * Connections of its own. Calls reject with SqlTimeout after their time limit, and otherwise with an
- * OperatorError if the store cannot be used now. Its disposal waits for the calls that are running;
+ * Connections of its own. Calls reject with SqlTimeout after their time limit, with WrongStatement,
+ * and otherwise with an OperatorError if the store cannot be used now. Its disposal waits for the calls that are running;
  * those that wait for them reject.
  *
  * Integers come as bigint, PostgreSQL's `numeric` as text; SQLite has 0n and 1n for booleans.

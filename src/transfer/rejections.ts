@@ -2,7 +2,7 @@
 // column more, so that they can be corrected there and imported.
 
 import { appendFileSync, closeSync, openSync } from "node:fs";
-import { errorRegistry } from "../base/errors.ts";
+import { entryOf } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Collection } from "../contract/contract.ts";
 import { type CsvHeader, columnNames, foldedName } from "./csv.ts";
@@ -45,7 +45,7 @@ export class RejectionReport {
    * those of the file, so that a record that is not UTF-8 is rejected again until it is corrected.
    */
   add({ line, column, error, text, bytes }: RejectedRecord): Buffer {
-    const code = errorRegistry[error.code].error;
+    const code = entryOf(error.code).error;
     if (this.format === "ndjson")
       return Buffer.from(`${JSON.stringify({ line, column, error: code, message: error.message, text })}\n`);
     const start = this.#start;

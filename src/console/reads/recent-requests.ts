@@ -2,7 +2,7 @@
 // console.
 
 import { BadRequestError } from "../../admin-pages/admin-responses.ts";
-import { errorRegistry, isErrorCode } from "../../base/errors.ts";
+import { errorNumber } from "../../base/errors.ts";
 import type { Clock, RequestRecord, ServerEvent } from "../../base/server-event.ts";
 
 /** The newest requests, and as many errors that are older: both rings. */
@@ -41,7 +41,7 @@ export class RecentRequests {
     const isLong = request.path.length > pathCharactersMax;
     const record = isLong ? { ...request, path: `${request.path.slice(0, pathCharactersMax)}…` } : request;
     this.#all.add(record);
-    if (isErrorCode(record.result)) this.#errors.add(record);
+    if (errorNumber(record.result) !== undefined) this.#errors.add(record);
   }
 
   /**
@@ -63,7 +63,9 @@ export class RecentRequests {
       counts[recordCode] = (counts[recordCode] ?? 0) + 1;
       if (
         requests.length < count &&
-        (code === "" || code === recordCode || (code === "errors" && isErrorCode(record.result)))
+        (code === "" ||
+          code === recordCode ||
+          (code === "errors" && errorNumber(record.result) !== undefined))
       )
         requests.push(toListed(record, recordCode, epochOffset));
     }
@@ -72,7 +74,7 @@ export class RecentRequests {
 }
 
 function codeOf({ result }: RequestRecord): string {
-  return isErrorCode(result) ? String(errorRegistry[result].error) : result;
+  return String(errorNumber(result) ?? result);
 }
 
 function toListed(record: Readonly<RequestRecord>, code: string, epochOffset: number) {

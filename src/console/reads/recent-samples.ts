@@ -2,7 +2,7 @@
 // charts.
 
 import { createHistogram } from "node:perf_hooks";
-import { errorRegistry, isErrorCode } from "../../base/errors.ts";
+import { errorNumber } from "../../base/errors.ts";
 import type { RequestRecord, ServerEvent } from "../../base/server-event.ts";
 import type { Collection, Contract } from "../../contract/contract.ts";
 
@@ -143,11 +143,11 @@ export class RecentSamples {
       this.#counts[result]++;
       const micros = Math.ceil((endedAt - startedAt) * 1_000);
       this.#createMicros.record(Math.max(latencyOptions.lowest, Math.min(latencyOptions.highest, micros)));
-    } else if (isErrorCode(result)) {
-      const { errors } = this.#counts;
-      const { error } = errorRegistry[result];
-      errors[error] = (errors[error] ?? 0) + 1;
+      return;
     }
+    const error = errorNumber(result);
+    const { errors } = this.#counts;
+    if (error !== undefined) errors[error] = (errors[error] ?? 0) + 1;
   }
 
   #endSamples(now: number): void {

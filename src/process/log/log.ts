@@ -1,7 +1,7 @@
 // Writes events as lines of the log on standard error, without tokens and fields of plants.
 
 import { SonicBoom } from "sonic-boom";
-import { errorRegistry, isErrorCode } from "../../base/errors.ts";
+import { errorNumber } from "../../base/errors.ts";
 import type { Clock, RequestRecord, ServerEvent } from "../../base/server-event.ts";
 import { type LineFormat, type LoggedEvent, type LogLevel, lineOf, logLevels } from "./log-lines.ts";
 import { readableFormat } from "./readable-lines.ts";
@@ -123,12 +123,13 @@ function openStandardError(): LogOutput {
 const jsonFormat: LineFormat = {
   request(request, suppressed, time) {
     const { requestId, method, path, status, result, message, caller, startedAt, endedAt } = request;
+    const error = errorNumber(result);
     const fields = {
       requestId,
       method,
       path,
       status,
-      ...(isErrorCode(result) ? { error: errorRegistry[result].error, message } : { result }),
+      ...(error === undefined ? { result } : { error, message }),
       token: caller,
       ms: Number((endedAt - startedAt).toFixed(3)),
       suppressed,

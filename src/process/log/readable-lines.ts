@@ -1,6 +1,6 @@
 // Writes the lines of the log for people: `22:43:50 POST /plants 200 created 33 ms token=ci`.
 
-import { errorRegistry, isErrorCode } from "../../base/errors.ts";
+import { errorNumber } from "../../base/errors.ts";
 import { type Colour, paint, printable } from "../../base/terminal.ts";
 import type { LineFormat } from "./log-lines.ts";
 
@@ -17,7 +17,7 @@ export function readableFormat(colours: boolean): LineFormat {
   };
   return {
     request({ method, path, status, result, message, caller: token, startedAt, endedAt }, suppressed, time) {
-      const outcome = isErrorCode(result) ? errorRegistry[result].error : result;
+      const outcome = errorNumber(result) ?? result;
       const parts = [
         `${method} ${printable(path)}`,
         result === "clientAborted"

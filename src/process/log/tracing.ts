@@ -2,7 +2,7 @@
 // Spans are made from events after a request is completed, so request handling does not depend on
 // tracing. OpenTelemetry is imported only if tracing is started.
 
-import { errorRegistry, isErrorCode } from "../../base/errors.ts";
+import { errorNumber } from "../../base/errors.ts";
 import type { BatchCommitted, Clock, RequestRecord, ServerEvent } from "../../base/server-event.ts";
 import { withinTime } from "../../base/time-limit.ts";
 import type { BasicTracerProvider, Context, Tracer } from "./opentelemetry.js";
@@ -82,6 +82,7 @@ export class Tracing {
   #traceRequest(request: Readonly<RequestRecord>): void {
     const { trace, SpanKind, SpanStatusCode } = this.#api;
     const { method, path, operation, status, result, requestId, caller, startedAt, endedAt } = request;
+    const error = errorNumber(result);
     const parent = this.#parentContext(request);
     // Read once, so that the spans of a request agree: the wall clock may be set.
     const epochMs = this.#epochMs();
@@ -97,9 +98,7 @@ export class Tracing {
           "url.path": path,
           "plantstore.request_id": requestId,
           ...(caller === undefined ? {} : { "plantstore.token": caller }),
-          ...(isErrorCode(result)
-            ? { "error.type": String(errorRegistry[result].error) }
-            : { "plantstore.result": result }),
+          ...(error === undefined ? { "plantstore.result": result } : { "error.type": String(error) }),
         },
       },
       parent,

@@ -2,10 +2,10 @@
 
 import type { Contract } from "../../contract/contract.ts";
 import { type Page, type PageQuery, pageWork, type ReadConnection } from "../shared/page.ts";
-import { SqlTimeout, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
+import { SqlTimeout, type SqlValue, sqlMsMaxDefault, WrongStatement } from "../sql-connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { DatabaseError, types } from "./driver.ts";
-import { rejectForOperator } from "./errors.ts";
+import { errorReason, rejectForOperator } from "./errors.ts";
 import type { Statement } from "./host-pool.ts";
 import { Primary } from "./primary.ts";
 import { runWork } from "./sql-work.ts";
@@ -18,6 +18,12 @@ const parsers = {
 };
 
 const queryCanceled = "57014";
+
+/**
+ * Syntax errors, errors in data, what is not supported, a wrong number of parameters, and a statement
+ * that writes; missing rights (42501) are the operator's.
+ */
+const wrongStates = /^(?:42(?!501)...|22...|21...|0A...|08P01|25006)$/;
 
 export class PostgresSqlConnection implements ReadConnection {
   readonly dialect = "postgres";
@@ -51,7 +57,9 @@ export class PostgresSqlConnection implements ReadConnection {
 
   #read(statements: readonly Statement[], msMax = sqlMsMaxDefault): Promise<object[][]> {
     const typed = statements.map((statement) => ({ ...statement, types: parsers }));
-    return this.#primary.once((pool) => pool.read(typed, msMax)).catch(rejectSql);
+    return this.#primary
+      .once((pool) => pool.read(typed, msMax))
+      .catch((error) => rejectSql(error, statements));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -59,7 +67,10 @@ export class PostgresSqlConnection implements ReadConnection {
   }
 }
 
-function rejectSql(error: unknown): Promise<never> {
-  if (error instanceof DatabaseError && error.code === queryCanceled) throw new SqlTimeout();
+function rejectSql(error: unknown, statements: readonly Statement[]): Promise<never> {
+  const code = error instanceof DatabaseError ? (error.code ?? "") : "";
+  if (code === queryCanceled) throw new SqlTimeout();
+  if (wrongStates.test(code))
+    throw WrongStatement.of(errorReason(error), statements.map(({ text }) => text).join("; "));
   return rejectForOperator(error);
 }

@@ -3,6 +3,7 @@
 import { statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { OperatorError } from "../../base/operator-error.ts";
+import { WrongStatement } from "../sql-connection.ts";
 import { isFailedFsync } from "./disk-failure.ts";
 import { SQLiteError } from "./driver.ts";
 import { resolvedPath } from "./files.ts";
@@ -40,4 +41,12 @@ export function readError(error: unknown): unknown {
   if (!(error instanceof SQLiteError) || isFailedFsync(error)) return error;
   const advice = /^SQLITE_(?:CORRUPT|NOTADB)/.test(error.code ?? "") ? "; restore a backup" : "";
   return new OperatorError(`the store cannot be used: ${error.message}${advice}`);
+}
+
+/** The error of a statement that is wrong, or has too few values; undefined for another. */
+export function wrongStatement(error: unknown, sql: string): WrongStatement | undefined {
+  if (!(error instanceof Error) || error instanceof OperatorError) return undefined;
+  // Bun throws a plain Error for the values of parameters.
+  const isOther = error instanceof SQLiteError && !/^SQLITE_(?:ERROR|RANGE|READONLY)$/.test(error.code ?? "");
+  return isOther ? undefined : WrongStatement.of(error.message, sql);
 }

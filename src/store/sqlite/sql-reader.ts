@@ -4,7 +4,7 @@ import type { Contract } from "../../contract/contract.ts";
 import { type Page, type PageQuery, pageWork, type ReadConnection } from "../shared/page.ts";
 import { SqlTimeout, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
 import { Database } from "./driver.ts";
-import { readError } from "./errors.ts";
+import { readError, wrongStatement } from "./errors.ts";
 import { runStatement, runWork } from "./sql-work.ts";
 
 const functionName = "in_time";
@@ -44,7 +44,13 @@ export class SqlReader implements ReadConnection {
   }
 
   async query<Row>(sql: string, parameters: readonly SqlValue[] = [], msMax?: number): Promise<Row[]> {
-    return this.#within(msMax, () => runStatement(this.#database, { sql, parameters }) as Row[]);
+    return this.#within(msMax, () => {
+      try {
+        return runStatement(this.#database, { sql, parameters }) as Row[];
+      } catch (error) {
+        throw wrongStatement(error, sql) ?? error;
+      }
+    });
   }
 
   async page(query: PageQuery, msMax?: number): Promise<Page> {

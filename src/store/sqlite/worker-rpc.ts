@@ -3,7 +3,7 @@
 
 import { errorMessage, OperatorError } from "../../base/operator-error.ts";
 import { NotUpToDate } from "../migration/migration.ts";
-import { SqlTimeout } from "../sql-connection.ts";
+import { SqlTimeout, WrongStatement } from "../sql-connection.ts";
 import { DiskFailureError } from "./disk-failure.ts";
 
 declare const self: Worker;
@@ -26,7 +26,7 @@ type WorkerMessage =
  * Structured clone turns every error into a plain Error: these classes are sent by name. A subclass
  * comes before its class.
  */
-const errorClasses = { NotUpToDate, SqlTimeout, DiskFailureError, OperatorError, Error };
+const errorClasses = { NotUpToDate, SqlTimeout, WrongStatement, DiskFailureError, OperatorError, Error };
 
 /** An error as it is sent between threads. */
 interface SentError {

@@ -21,7 +21,7 @@ test("a program that imports the package starts the service, and creates a plant
   const { token, record } = makeToken({ name: "own", expiresAt: null }, { now: Date.now(), randomBytes });
   await store.tokens.add(record);
   const events = new ServerEvents();
-  const results: string[] = [];
+  const results: (string | number)[] = [];
   events.subscribe((event) => {
     if (event.kind === "requestCompleted") results.push(event.request.result);
   });

@@ -28,8 +28,9 @@ test("docs/configuration.md lists every setting of the server with its flag, var
 test("docs/decisions.md lists every error code with its status and meaning", async () => {
   const rows = rowsOf(await read("docs/decisions.md"), /^\| \d{5} /);
   expect(rows).toEqual(
-    Object.values(errorRegistry).map(({ error, meaning }) => [
+    Object.entries(errorRegistry).map(([name, { error, meaning }]) => [
       String(error),
+      name,
       String(Math.trunc(error / 100)),
       meaning,
     ]),
