@@ -55,6 +55,12 @@ export function isTextFormat(format: IdFormat): format is TextFormat {
   return integerBits(format) === undefined;
 }
 
+/** The bits of a text that the server chooses. */
+export function textBits(format: TextFormat): number {
+  const named: Readonly<Record<string, number>> = { uuid: 122, base32: 128, hex: 96 };
+  return named[format] ?? 5 * Number(format.split(":").at(-2));
+}
+
 /** The sizes of integers: those of a double, of an int32, and of what is shorter. */
 const bitsOfIntegers = [53, 31, 24, 20, 16, 15, 13, 10, 8, 7];
 

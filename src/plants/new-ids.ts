@@ -3,7 +3,14 @@
 
 import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
-import { encodeId, type IdFormat, integerBits, isTextFormat, type PlantId } from "../contract/plant-id.ts";
+import {
+  encodeId,
+  type IdFormat,
+  integerBits,
+  isTextFormat,
+  type PlantId,
+  textBits,
+} from "../contract/plant-id.ts";
 
 /** Milliseconds take the other 41 of 63 bits: until the year 2094. */
 const processBits = 16n;
@@ -13,12 +20,15 @@ const epoch = Date.UTC(2025, 0, 1);
 /** Bits of the counter in ids that are texts: those that the version of a UUID leaves free. */
 const textCounterBits = 12n;
 
+/** The bits of a text with room for a time, a counter, and random bits besides. */
+const countedBitsMin = 96;
+
 /**
- * Makes ids that are ordered by time, of milliseconds and a counter. A positive int64 has those
- * since 2025 and a number of this process: two processes have the same number once in 65,536 times,
- * and then the store finds a taken id. An integer of 53 bits has no such number, and a shorter one,
- * which has no room for a time, is random. A text has those since 1970, as a UUIDv7 has, and random
- * bits.
+ * Makes ids that are ordered by time. A positive int64 has milliseconds since 2025, a number of this
+ * process and a counter; an integer of 53 bits has random bits after them, and a shorter one, which
+ * has no room for a time, is random. A text has milliseconds since 1970 and a counter, as a UUIDv7
+ * has, and random bits; a short one, milliseconds and random bits. Two processes may make the same
+ * id: then the store finds a taken one, and the create gets another.
  *
  * @param wallNow milliseconds of the epoch.
  * @param process from 0 to 65,535.
@@ -26,21 +36,21 @@ const textCounterBits = 12n;
 export function idMaker(format: IdFormat, wallNow: () => number, process: number): () => PlantId {
   const bits = integerBits(format);
   if (bits !== undefined && bits < 53) return () => randomInteger(bits);
+  if (bits === 53) return () => (BigInt(Math.floor(wallNow()) - epoch) << 12n) | randomBits(12);
   if (!isTextFormat(format)) {
-    const [ownBits, own] = bits === 53 ? [textCounterBits, 0n] : [counterBits, BigInt(process)];
-    const next = ticks(() => wallNow() - epoch, ownBits);
-    const msAt = bits === 53 ? ownBits : ownBits + processBits;
+    const next = ticks(() => wallNow() - epoch, counterBits);
     return () => {
       const { ms, counter } = next();
-      return (BigInt(ms) << msAt) | (own << ownBits) | counter;
+      return (BigInt(ms) << (counterBits + processBits)) | (BigInt(process) << counterBits) | counter;
     };
   }
   const next = ticks(wallNow, textCounterBits);
+  const hasCounter = textBits(format) >= countedBitsMin;
   return () => {
     const { ms, counter } = next();
     const bytes = Buffer.from(crypto.getRandomValues(new Uint8Array(16)));
     bytes.writeUIntBE(ms, 0, 6);
-    bytes.writeUInt16BE(Number(counter), 6);
+    if (hasCounter) bytes.writeUInt16BE(Number(counter), 6);
     return encodeId(format, bytes, 7);
   };
 }
@@ -55,8 +65,11 @@ export function randomProcess(): number {
 
 /** A random integer from 1 that has at most so many bits. */
 function randomInteger(bits: number): bigint {
-  const random = crypto.getRandomValues(new BigUint64Array(1))[0] ?? 0n;
-  return BigInt.asUintN(bits, random) || 1n;
+  return randomBits(bits) || 1n;
+}
+
+function randomBits(bits: number): bigint {
+  return BigInt.asUintN(bits, crypto.getRandomValues(new BigUint64Array(1))[0] ?? 0n);
 }
 
 /**

@@ -43,6 +43,7 @@ export class PlantCreate implements PendingCreate {
   readonly collection: Collection;
   readonly callerKey: string;
   readonly creator: number | null;
+  readonly key: null | undefined;
   readonly #exchange: Exchange;
   readonly #target: CreateTarget;
   readonly #queue: Pick<CreateQueue, "create">;
@@ -65,6 +66,7 @@ export class PlantCreate implements PendingCreate {
     this.collection = target.collection;
     this.callerKey = exchange.callerKey;
     this.creator = exchange.caller?.creator ?? null;
+    this.key = idSource === "server" ? null : undefined;
   }
 
   settle(outcome: CreateOutcome, createdAt?: number): void {
@@ -83,8 +85,8 @@ export class PlantCreate implements PendingCreate {
   #accept(outcome: "created" | "unchanged", createdAt: number | undefined): void {
     if (!this.#exchange.claim()) return;
     const { readStored, collection } = this.#target;
-    // A plant is unchanged under an id that the server chose if the engine lost a connection, and
-    // committed the batch, with the same time, twice.
+    // A plant is unchanged under an id that the server chose only if the engine lost a connection,
+    // and repeated the batch, with the same time.
     if (outcome === "created" || this.#idSource === "server") this.#send(outcome, { createdAt });
     else if (readStored === undefined) this.#send(outcome, {});
     else

@@ -23,6 +23,11 @@ export interface NewEntry {
   readonly plant: Plant;
   /** The key of the token or the provider's subject that creates it; null if unknown. */
   readonly creator: number | null;
+  /**
+   * Null for a plant whose id the server has just chosen: whatever is stored under it is another one,
+   * also if it is equal, and a conflict. Undefined where the id says which plant it is.
+   */
+  readonly key?: null | undefined;
 }
 
 /** Entries of plants with one creator, such as those of an import. */

@@ -15,7 +15,7 @@ import { errorOfOutcome } from "../../plants/create-errors.ts";
 import { type EditCounts, EditRun, listEdits, undoRun } from "../../plants/edits.ts";
 import { takenIdsMax } from "../../plants/pending-create.ts";
 import { findPlants } from "../../plants/stored-plants.ts";
-import type { Outcome } from "../../store/plant-store.ts";
+import type { NewEntry, Outcome } from "../../store/plant-store.ts";
 import { editsMax, type PlantEdit } from "../../store/shared/plant-edit.ts";
 import type { ConsoleContext } from "../console-context.ts";
 import { parseId } from "../parameters.ts";
@@ -54,11 +54,11 @@ export class PlantChanges {
       return newId();
     };
     let plant = this.#parsePlant(body, collection.id.isRequired ? undefined : chooseId);
-    let outcome = await this.#store(plant);
-    const isTaken = () => outcome === "conflict" || outcome === "unchanged";
-    for (let ids = 1; hasNewId && isTaken() && ids < takenIdsMax; ids++) {
+    const key = hasNewId ? null : undefined;
+    let outcome = await this.#store(plant, key);
+    for (let ids = 1; hasNewId && outcome === "conflict" && ids < takenIdsMax; ids++) {
       plant = { ...plant, id: newId() };
-      outcome = await this.#store(plant);
+      outcome = await this.#store(plant, key);
     }
     if (outcome !== "created" && outcome !== "unchanged") {
       const { code, message } = errorOfOutcome(outcome, collection, plant);
@@ -71,9 +71,9 @@ export class PlantChanges {
     return { id: plant.id };
   }
 
-  async #store(plant: Plant): Promise<Outcome> {
+  async #store(plant: Plant, key: NewEntry["key"]): Promise<Outcome> {
     const { collection, store } = this.#context;
-    const [outcome = "unavailable"] = await store.create([{ collection, plant, creator: null }]);
+    const [outcome = "unavailable"] = await store.create([{ collection, plant, creator: null, key }]);
     return outcome;
   }
 

@@ -84,21 +84,24 @@ interface Part {
 /**
  * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError. A plant that
  * is deleted between the INSERT and the SELECT is `unavailable`.
+ *
+ * @param isRepeated whether the batch may have been committed already, by an attempt that has failed.
  */
 export async function commitBatch(
   pool: HostPool,
   batch: readonly NewEntry[],
   createdAt: number,
+  isRepeated = false,
 ): Promise<Outcome[]> {
   const parts = partsOf(batch);
   // COPY reports no conflicts: INSERT then decides row by row.
   const isCopied = mayCopy(pool, parts) && (await copy(pool, parts, createdAt));
   const [only, ...others] = parts;
   if (only === undefined) return [];
-  if (others.length === 0) return await commitPart(pool, only, createdAt, isCopied);
+  if (others.length === 0) return await commitPart(pool, only, createdAt, isCopied, isRepeated);
   const outcomes = new Map<NewEntry, Outcome>();
   for (const part of parts) {
-    const ofPart = await commitPart(pool, part, createdAt, isCopied);
+    const ofPart = await commitPart(pool, part, createdAt, isCopied, isRepeated);
     for (const [index, entry] of part.entries.entries()) outcomes.set(entry, ofPart[index] as Outcome);
   }
   return batch.map((entry) => outcomes.get(entry) as Outcome);
@@ -123,6 +126,7 @@ async function commitPart(
   { collection, entries, rows }: Part,
   createdAt: number,
   isCopied: boolean,
+  isRepeated: boolean,
 ): Promise<Outcome[]> {
   const inserted = isCopied
     ? rows.map(({ plant }) => plant.id)
@@ -133,10 +137,11 @@ async function commitPart(
   const otherIds = rows.flatMap(({ plant: { id } }) => (createdIds.has(id) ? [] : [id]));
   const stored = otherIds.length === 0 ? new Map<PlantId, Plant>() : await select(pool, collection, otherIds);
   const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
-  return entries.map(({ plant }): Outcome => {
+  return entries.map(({ plant, key }): Outcome => {
     const isCreated = createdIds.has(plant.id);
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
+    if (key === null && (!isRepeated || row !== plant)) return "conflict";
     const found = isCreated ? row : stored.get(plant.id);
     return found === undefined ? "unavailable" : compareWithStored(collection, found, plant);
   });

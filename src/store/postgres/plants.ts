@@ -16,8 +16,9 @@ export async function createPlants(
   createdAt: number,
   onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
+  let attempts = 0;
   try {
-    return await primary.withRetry((pool) => commitBatch(pool, batch, createdAt));
+    return await primary.withRetry((pool) => commitBatch(pool, batch, createdAt, attempts++ > 0));
   } catch (error) {
     if (classifyError(error) === "internalError") throw error;
     onUnavailable(errorReason(error));

@@ -34,7 +34,7 @@ export class SqlitePlants {
     const time = BigInt(createdAt);
     try {
       return this.#transactions.run(() =>
-        batch.map(({ collection, plant, creator }) => this.#tableOf(collection).insert(plant, creator, time)),
+        batch.map((entry) => this.#tableOf(entry.collection).insert(entry, time)),
       );
     } catch (error) {
       this.#onUnavailable(failureReason(error));
@@ -80,7 +80,7 @@ class PlantTable {
     this.#delete = () => database.query<never, [PlantId]>(`DELETE FROM "${table}" WHERE id = ?`);
   }
 
-  insert(plant: Plant, creator: number | null, createdAt: bigint): Outcome {
+  insert({ plant, creator, key }: Omit<NewEntry, "collection">, createdAt: bigint): Outcome {
     const { changes } = this.#insert.run(
       plant.id,
       createdAt,
@@ -88,6 +88,7 @@ class PlantTable {
       ...toColumns(this.#collection, plant.values),
     );
     if (Number(changes) === 1) return "created";
+    if (key === null) return "conflict";
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
     return compareWithStored(this.#collection, stored, plant);
@@ -104,7 +105,7 @@ class PlantTable {
     const values = this.#collection.fields.map(({ type, example }) =>
       type.kind === "text" ? probeText : example,
     );
-    const outcome = this.insert({ id, values }, null, BigInt(Date.now()));
+    const outcome = this.insert({ plant: { id, values }, creator: null }, BigInt(Date.now()));
     // A plant may have this id by chance.
     if (outcome === "created") this.#delete().run(id);
   }

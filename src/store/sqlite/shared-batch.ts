@@ -28,7 +28,7 @@ const noCreator = -1;
 
 /**
  * The texts of a batch: one for each field of a plant, see `format` and `parse` of its type, and one
- * for an id that is a text.
+ * for an id that is a text. Where the server may choose the id, another one is empty if it has.
  */
 const textsMax = 64 * plantsMax;
 
@@ -99,7 +99,7 @@ export class BatchMemory {
     let [codeUnits, texts] = [0, 0];
     for (const { collection, plant } of batch) {
       codeUnits += countCodeUnits(collection, plant.values);
-      texts += collection.fields.length + 1;
+      texts += collection.fields.length + 2;
       if (typeof plant.id === "string") codeUnits += plant.id.length;
     }
     return codeUnits * bytesPerCodeUnit <= textBytesMax && texts <= textsMax;
@@ -113,8 +113,8 @@ export class BatchMemory {
     let text = "";
     let texts = 0;
     for (let index = 0; index < batch.length; index++) {
-      const { collection, plant, creator } = batch[index] as NewEntry;
-      const { table, fields } = collection;
+      const { collection, plant, creator, key } = batch[index] as NewEntry;
+      const { table, fields, id } = collection;
       this.#collections[index] = this.#indexes.get(table) as number;
       if (typeof plant.id === "bigint") this.#ids[index] = plant.id;
       this.#creators[index] = creator ?? noCreator;
@@ -128,6 +128,7 @@ export class BatchMemory {
         this.#lengths[texts++] = plant.id.length;
         text += plant.id;
       }
+      if (!id.isRequired) this.#lengths[texts++] = key === null ? 0 : noText;
     }
     this.integers[slot.plants] = batch.length;
     this.#createdAt[0] = createdAt;
@@ -167,7 +168,8 @@ export class BatchMemory {
         id = text.slice(start, at);
       }
       const plant = { id, values };
-      batch.push({ collection, plant, creator: creator === noCreator ? null : creator });
+      const key = !idMember.isRequired && this.#lengths[texts++] === 0 ? null : undefined;
+      batch.push({ collection, plant, creator: creator === noCreator ? null : creator, key });
     }
     return batch;
   }

@@ -98,7 +98,7 @@ export class SqliteWorkerStore implements PlantStore {
     try {
       if (!this.#batches.accepts(batch))
         return await this.#commitThread.served.plants.create(
-          batch.map(({ collection: { table }, plant, creator }) => ({ table, plant, creator })),
+          batch.map(({ collection: { table }, plant, creator, key }) => ({ table, plant, creator, key })),
           createdAt,
         );
       return await this.#batches.send(batch, createdAt);
