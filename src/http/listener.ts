@@ -100,7 +100,7 @@ function fixedRoutes(
     const path = basePath + operation.path;
     if (!isFixedPath(path) || method === "GET") continue;
     const context = contextOf({ method, path, operation, segments: {} });
-    routes[path] = { ...routes[path], [method]: (request: Request) => handle(request, context) };
+    routes[path] = { [method]: (request: Request) => handle(request, context), ...routes[path] };
   }
   return routes;
 }

@@ -13,18 +13,19 @@ import type { Exchange } from "./exchange.ts";
 import type { OperationDocument } from "./operation-document.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
+export type Method = "DELETE" | "GET" | "HEAD" | "OPTIONS" | "PATCH" | "POST" | "PUT" | "TRACE";
+
 /** A row of the table of operations. Routes, CORS, and the errors of other paths follow from it. */
 export interface OperationRow {
   /** The name in the interface description, in metrics and in traces. */
   readonly operationId: string;
-  readonly method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+  readonly method: Method;
   /** The path below the base path, as OpenAPI has it: {id} stands for one segment. */
   readonly path: string;
-  /**
-   * The text after the method and the path in the message of methodNotAllowed; undefined if the
-   * operation is described but not served.
-   */
-  readonly advice: string | undefined;
+  /** False for an operation that is described but not served. */
+  readonly isServed: boolean;
+  /** The text after the method and the path in the message of methodNotAllowed. */
+  readonly advice: string;
   /** How callers identify themselves; as for the create by default. */
   readonly access?: Access | undefined;
   /** How its errors are written; as the contract's by default. */

@@ -1,11 +1,14 @@
 // Finds the operation of a request, or the error for a path or method without one.
 
+import findMyWay from "find-my-way";
 import { ApiError } from "../base/errors.ts";
 import type { Contract } from "../contract/contract.ts";
 import { withArticle } from "../contract/words.ts";
-import { decodePercent, normalizePercent } from "../json/percent-encoding.ts";
+import { decodePercent, normalizePercent, tryDecodePercent } from "../json/percent-encoding.ts";
+
 import type { RequestRoute } from "./exchange.ts";
-import type { Operation, OperationRow } from "./operation.ts";
+import type { Method, Operation, OperationRow } from "./operation.ts";
+import { pathShape } from "./unserved-operations.ts";
 
 /** Where a request goes: to an operation, or to an error, which only authenticated callers see. */
 export type Route<Row extends OperationRow = Operation> = RequestRoute & {
@@ -18,46 +21,115 @@ export function isFixedPath(path: string): boolean {
   return !/[{:*]/.test(path);
 }
 
-/** Finds the route of a method and a path. */
+/**
+ * Finds the route of a method and a path. Of two operations with the same method and the same path
+ * but for the names of its parameters, the first one is found.
+ */
 export function routerOf<Row extends OperationRow>(
   operations: readonly Row[],
   basePath: string,
   contract: Contract,
 ): (method: string, path: string) => Route<Row> {
-  const base = RegExp.escape(normalizePercent(basePath));
-  const rows = operations.map((operation) => {
-    const names: string[] = [];
-    const pattern = normalizePercent(operation.path)
-      .split("/")
-      .map((segment) => {
-        const name = /^\{([^{}]+)\}$/.exec(segment)?.[1];
-        if (name !== undefined) names.push(name);
-        // Several parameters in a segment, as no operation here has them, would take more than linear time.
-        return name !== undefined ? "([^/]+)" : segment.includes("{") ? "[^/]+" : RegExp.escape(segment);
-      });
-    return { operation, names, pattern: new RegExp(`^${base}${pattern.join("/")}$`) };
-  });
-
-  // A path without parameters goes before one whose parameter could be its end.
-  rows.sort((one, other) => one.names.length - other.names.length);
+  // Registering compiles a function for each route, and some routers are never asked.
+  let paths: Paths<Row> | undefined;
   return (method, path) => {
-    const normal = normalizePercent(path);
-    const offered = rows.filter(({ pattern }) => pattern.test(normal));
+    paths ??= registerPaths(operations, basePath);
     // RFC 9110, section 9.3.2: HEAD is GET without the content, which Bun leaves out.
-    const wanted = method === "HEAD" ? "GET" : method;
-    const found = offered.find(({ operation }) => operation.method === wanted);
+    const found = paths.find(method, path) ?? (method === "HEAD" ? paths.find("GET", path) : undefined);
+    const rejected = (error: ApiError) => ({ method, path, operation: undefined, error, segments: {} });
     if (found !== undefined) {
-      const values = found.pattern.exec(normal)?.slice(1) ?? [];
-      const segments = Object.fromEntries(
-        found.names.map((name, index) => [name, decodePercent(values[index] ?? "")]),
-      );
+      const segments: Record<string, string> = {};
+      for (const [index, name] of found.names.entries()) {
+        const text = (found.values[`p${index}`] ?? "").replaceAll(" ", "%");
+        const value = tryDecodePercent(text);
+        if (value === undefined) return rejected(malformed(text));
+        segments[name] = value;
+      }
       return { method, path, operation: found.operation, segments };
     }
-    const served = offered.map(({ operation }) => operation).filter(({ advice }) => advice !== undefined);
-    const error =
-      served.length === 0 ? notFound(path, basePath, contract) : methodNotAllowed(method, path, served);
-    return { method, path, operation: undefined, error, segments: {} };
+    const served = paths.methods
+      .map((each) => paths?.find(each, path)?.operation)
+      .filter((each): each is Row => each?.isServed === true);
+    return rejected(
+      served.length === 0 ? notFound(path, basePath, contract) : methodNotAllowed(method, path, served),
+    );
   };
+}
+
+interface Found<Row> {
+  readonly operation: Row;
+  /** The names of the path's parameters, as the description has them. */
+  readonly names: readonly string[];
+  /** Their texts as p0, p1 and so on, with a space for each "%". */
+  readonly values: Readonly<Record<string, string | undefined>>;
+}
+
+interface Paths<Row> {
+  readonly methods: readonly Method[];
+  find(method: string, path: string): Found<Row> | undefined;
+}
+
+function registerPaths<Row extends OperationRow>(operations: readonly Row[], basePath: string): Paths<Row> {
+  const router = findMyWay({
+    maxParamLength: Number.POSITIVE_INFINITY,
+    // Those below take linear time.
+    allowUnsafeRegex: true,
+    querystringParser: () => undefined,
+  });
+  const registered = new Set<string>();
+  for (const operation of operations) {
+    const path = basePath + operation.path;
+    const key = `${operation.method} ${normalizePercent(pathShape(path))}`;
+    if (registered.has(key)) continue;
+    registered.add(key);
+    const names = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = ""]) => decodePercent(name));
+    router.on(operation.method, routePattern(path), () => undefined, { operation, names });
+  }
+  return {
+    methods: [...new Set(operations.map(({ method }) => method))],
+    find(method, path) {
+      // "*" (RFC 9112, section 3.2.4) is no path.
+      if (!path.startsWith("/")) return undefined;
+      const found = router.find(method as Method, opaque(normalizePercent(path)));
+      const isFound = found !== null && !Object.values(found.params).includes("");
+      return isFound ? { ...found.store, values: found.params } : undefined;
+    },
+  };
+}
+
+/**
+ * Writes a path of a description as find-my-way has it: ":p0" for a parameter that is a segment, and
+ * ":p0(regular expression)" for one that ends where the text after it first occurs, or, at the end of
+ * its segment, last.
+ */
+function routePattern(path: string): string {
+  const segments = normalizePercent(path).split("/");
+  let count = 0;
+  const patterns = segments.map((segment) => {
+    const [first = "", ...others] = opaque(segment).split(/\{[^{}]*\}/);
+    if (first === "" && others.length === 1 && others[0] === "") return `:p${count++}`;
+    const parameters = others.map((text, index) => {
+      const isLast = index === others.length - 1;
+      // A lookahead is not tried again: several parameters take linear time.
+      const shortest = `(?:(?=([^/]+?)${RegExp.escape(text)})\\${index + 1})`;
+      return `:p${count++}${isLast ? "([^/]+)" : shortest}${literal(text)}`;
+    });
+    return literal(first) + parameters.join("");
+  });
+  return patterns.join("/");
+}
+
+/** Escapes a text of a pattern of find-my-way. */
+function literal(text: string): string {
+  return text.replaceAll(":", "::");
+}
+
+/**
+ * Hides from find-my-way what it would decode, as an encoded character is not the same as the
+ * character, and what it would take for a wildcard. A path of a request has no space.
+ */
+function opaque(path: string): string {
+  return path.replaceAll("*", "%2A").replaceAll("%", " ");
 }
 
 /** A longer path is cut in a message, which repeats it, and which the log has, too. */
@@ -65,6 +137,11 @@ const pathCharactersMax = 200;
 
 function shortened(path: string): string {
   return path.length > pathCharactersMax ? `${path.slice(0, pathCharactersMax)}…` : path;
+}
+
+function malformed(segment: string): ApiError {
+  const message = `The path has the malformed percent-encoding "${shortened(segment)}"; encode each byte of UTF-8 as % and two hexadecimal digits.`;
+  return new ApiError("invalidParameter", message);
 }
 
 function methodNotAllowed(method: string, sent: string, offered: readonly OperationRow[]): ApiError {

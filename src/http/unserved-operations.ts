@@ -11,7 +11,8 @@ export function unservedOperations(contract: Contract, offered: readonly Operati
     operationId: `${method.toLowerCase()}Unserved`,
     method,
     path: encodePath(path),
-    advice: undefined,
+    isServed: false,
+    advice: "",
     run: (exchange, services) => rejectAuthenticated(exchange, services, notServed(contract, method, path)),
   }));
 }
@@ -22,8 +23,8 @@ export function unservedOf(
   offered: readonly OperationRow[],
 ): Contract["otherOperations"] {
   const key = (method: string, path: string) => `${method} ${pathShape(path)}`;
-  const served = offered.map(({ method, path }) => key(method, path));
-  return otherOperations.filter(({ method, path }) => !served.includes(key(method, path)));
+  const served = new Set(offered.map(({ method, path }) => key(method, path)));
+  return otherOperations.filter(({ method, path }) => !served.has(key(method, path)));
 }
 
 /** A path without the names of its parameters. */

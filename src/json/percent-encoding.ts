@@ -1,12 +1,17 @@
 // Encodes and decodes texts in URLs (percent-encoding: RFC 3986, section 2.1).
 
-/** Decodes a text; returns it unchanged if it is malformed. */
-export function decodePercent(text: string): string {
+/** Decodes a text; returns undefined if it is malformed. */
+export function tryDecodePercent(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text;
+    return undefined;
   }
+}
+
+/** Decodes a text; returns it unchanged if it is malformed. */
+export function decodePercent(text: string): string {
+  return tryDecodePercent(text) ?? text;
 }
 
 /** Encodes a path of a description, except its braces and what is encoded already. */

@@ -20,6 +20,7 @@ export function createRow(collection: Collection): OperationRow {
     method: "POST",
     path: collection.path,
     errors: collection.operations.create.errors,
+    isServed: true,
     advice: ` with Content-Type: application/json and a body such as ${sampleBody(collection, 1n)}`,
   };
 }
@@ -39,7 +40,7 @@ export function itemPathOf(
   offered: readonly Operation[],
 ): readonly string[] | undefined {
   const isOffered = offered.some(
-    ({ method, path, advice }) => method === "GET" && advice !== undefined && path === itemPath,
+    ({ method, path, isServed }) => method === "GET" && isServed && path === itemPath,
   );
   return operations.create.status === 201 && isOffered ? `${basePath}${itemPath}`.split("{id}") : undefined;
 }

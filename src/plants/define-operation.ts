@@ -85,6 +85,7 @@ export function defineOperation<const Declared extends Parameters = Record<never
     path,
     access,
     errors,
+    isServed: true,
     advice: "",
     described: { summary, description, parameters, isConditional, body: body?.schema, responses },
     async run(exchange, services, segments) {

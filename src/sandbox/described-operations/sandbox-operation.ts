@@ -54,6 +54,7 @@ export class SandboxOperation implements Operation {
   readonly operationId: string;
   readonly method: Operation["method"];
   readonly path: string;
+  readonly isServed = true;
   readonly advice = "";
   readonly #describedPath: string;
   readonly #shape: ErrorShape;

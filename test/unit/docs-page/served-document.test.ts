@@ -283,7 +283,7 @@ test("a description of other operations alone is served, and is a page", () => {
   const document = { ...estate.document, paths: { "/search": paths?.["/search"] ?? {} } };
   const none = { ...estate, document, collections: [] };
   const search = { method: "POST", path: "/search", operationId: "search" } as const;
-  const operation = { ...search, advice: undefined, run: async () => undefined };
+  const operation = { ...search, isServed: false, advice: "", run: async () => undefined };
   const unserved = servedDocument(none, []);
   expect(unserved.paths["/search"]?.post?.responses).toHaveProperty("501");
   expect(unserved.info.description).toContain("Use a path of this description");
