@@ -20,7 +20,6 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   history: async () => (await import("./commands/history-command.ts")).historyCommand(),
   export: async () => (await import("./commands/export-command.ts")).exportCommand(),
   import: async () => (await import("./commands/import-command.ts")).importCommand(),
-  stats: async () => (await import("./commands/stats-command.ts")).statsCommand(),
   backup: async () => (await import("./commands/backup-command.ts")).backupCommand(),
   restore: async () => (await import("./commands/restore-command.ts")).restoreCommand(),
   migrate: async () => (await import("./commands/migrate-command.ts")).migrateCommand(),

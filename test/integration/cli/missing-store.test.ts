@@ -16,7 +16,6 @@ const commands: readonly string[] = [
   "import plants.ndjson",
   "export",
   "get 1",
-  "stats",
 ];
 
 /** In a process and a folder of its own: serve handles signals, and the other has no --database. */

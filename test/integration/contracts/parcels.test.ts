@@ -135,8 +135,6 @@ for (const engine of engines)
       await command("history", "--undo", run);
       expect((await command("get", "9007199254740993")).stdout).toBe(`${full}\n`);
 
-      expect((await command("stats")).stdout).toMatch(/^parcels +\d/m);
-
       const client = await ConsoleClient.of(parcelServer.server);
       const { plants } = await client.plants<{ id: string; values: (string | null)[]; version: string }>({
         word: "AB-12",

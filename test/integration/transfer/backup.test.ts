@@ -80,15 +80,15 @@ test("a command that opens the store while it is replaced ends with one line, an
   lock.run("PRAGMA locking_mode = EXCLUSIVE");
   lock.run("PRAGMA journal_mode = DELETE");
   lock.run("BEGIN EXCLUSIVE");
-  const stats = ["stats", "--json", "--database", database];
-  const opening = Bun.spawn([plantstore, ...stats], { stdout: "ignore", stderr: "pipe" });
+  const list = ["export", "--database", database];
+  const opening = Bun.spawn([plantstore, ...list], { stdout: "ignore", stderr: "pipe" });
   await eventually("the command has the store open", () => hasOpen(opening.pid, folder.file("plants.db")));
   renameSync(folder.file("new.db"), folder.file("plants.db"));
   lock.close();
   expect(await opening.stderr.text()).toBe(
     `plantstore: ${folder.file("plants.db")} was replaced while it was being opened; try again\n`,
   );
-  expect(JSON.parse((await runCommand(stats)).stdout).plants).toBe(20);
+  expect((await runCommand(list)).stdout.match(/\n/g)).toHaveLength(20);
 });
 
 test("a store whose disk has failed is copied, and its failure marker stays", async () => {

@@ -75,7 +75,6 @@ describe("a write-ahead log beside a file that it does not belong to", () => {
     ["migrate"],
     ["serve", "--port", "0", "--admin-port", "0"],
     ["export"],
-    ["stats"],
     ["import", import.meta.path],
     ["get", "1"],
     ["token", "list"],

@@ -155,7 +155,7 @@ function moveFile(from: string, to: string): void {
 
 const notReadOnly = whyNotReadOnly();
 
-const readers = ["get 1", "export", "stats", "token list"];
+const readers = ["get 1", "export", "token list"];
 const changers = ["token create --name new", "token rotate ci", "token revoke ci"];
 const earlierReport = '{"line":7,"error":40001}\n';
 

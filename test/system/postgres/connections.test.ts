@@ -117,7 +117,7 @@ test.concurrent("a host may be the folder of a Unix socket", async () => {
   const socket = `postgres://postgres@${encodeURIComponent(folder.path)}:${database.port}/postgres`;
   expect((await runCommand(["migrate", "--database", socket])).exitCode).toBe(0);
   const asParameter = `postgres:///postgres?host=${folder.path}&port=${database.port}&user=postgres&sslmode=require`;
-  expect((await runCommand(["stats", "--database", asParameter])).exitCode).toBe(0);
+  expect((await runCommand(["token", "list", "--database", asParameter])).exitCode).toBe(0);
 });
 
 /** From 1.21 on PgBouncer tracks prepared statements. */

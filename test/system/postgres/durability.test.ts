@@ -53,7 +53,9 @@ describe.concurrent("settings with which commits could be lost", () => {
         (status) => status === 200,
       );
       // Without the short time limits of the server.
-      expect((await runCommand(["stats", "--database", database.address("postgres")])).exitCode).toBe(0);
+      expect((await runCommand(["token", "list", "--database", database.address("postgres")])).exitCode).toBe(
+        0,
+      );
     },
   );
 

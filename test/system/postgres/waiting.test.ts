@@ -18,7 +18,6 @@ const commands = [
   ["token", "create", "--name", "ci"],
   ["token", "list"],
   ["get", "1"],
-  ["stats"],
   ["export"],
   ["import", "--format", "ndjson", import.meta.path],
 ];
