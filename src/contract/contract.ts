@@ -2,6 +2,7 @@
 // each with everything that is particular to one resource. description/read-contract.ts reads it once.
 // "Plant" is the code's word for one stored resource, whatever the contract calls it.
 
+import type { JsonFilter } from "../json/json-filter.ts";
 import type { Json } from "../json/json-values.ts";
 import type { Access } from "./access.ts";
 import type { ErrorFormat } from "./error-format.ts";
@@ -27,7 +28,12 @@ export interface Field {
   readonly fill: FieldValue | undefined;
   /** The schema of the property, which documents show. Its numbers are exact. */
   readonly schema: Json;
+  /** Whether responses have it, or what they leave out of its values: what is writeOnly. */
+  readonly shown: Shown;
 }
+
+/** Whether a response has a value, or the filter of what it leaves out of it. */
+export type Shown = boolean | JsonFilter;
 
 /** The words for the resources of a collection, in everything that people read. */
 export interface Words {
@@ -66,7 +72,7 @@ export interface RequiredHeader {
 export interface Representation {
   readonly hasId: boolean;
   /** Whether it has the field, for each field of the contract. */
-  readonly fields: readonly boolean[];
+  readonly fields: readonly Shown[];
   /** The JSON of a field without a value, where the response requires it; undefined if it has none. */
   readonly absent: readonly (string | undefined)[] | undefined;
   /** Whether it has none of the following. */
@@ -358,7 +364,7 @@ export const ownListShape: ListShape = {
 export function wholeOf({ fields }: Pick<Collection, "fields">): Representation {
   return {
     hasId: true,
-    fields: fields.map(({ schema }) => schema.writeOnly !== true),
+    fields: fields.map(({ shown }) => shown),
     isBare: true,
     absent: undefined,
     createdName: undefined,

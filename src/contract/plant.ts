@@ -2,6 +2,7 @@
 
 import { ApiError } from "../base/errors.ts";
 import { parseExactJson } from "../json/exact-json.ts";
+import { filterJson } from "../json/json-filter.ts";
 import { type JsonScan, positionOf, scanJson } from "../json/json-scanner.ts";
 import type { Json } from "../json/json-values.ts";
 import { decodeUtf8, validUtf8Prefix } from "../json/utf8.ts";
@@ -98,23 +99,25 @@ export function plantJson(collection: Collection, plant: Plant): string {
 }
 
 /**
- * @param shown whether the JSON has the field, for each field; all by default.
+ * @param shown whether the JSON has the field, and what it leaves out, for each field; all by default.
  * @param absent the JSON of fields without a value.
  */
 function toJson(
   { fields, id: { name: idName, type: idType } }: Collection,
   { id, values }: Plant,
   hasId: boolean,
-  shown?: readonly boolean[],
+  shown?: Representation["fields"],
   absent?: Representation["absent"],
 ): string {
   let json = hasId ? `{${JSON.stringify(idName)}:${idType.toJson(id)}` : "{";
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
-    if (shown?.[index] === false || (value === undefined && absent?.[index] === undefined)) continue;
+    const own = shown?.[index] ?? true;
+    if (own === false || (value === undefined && absent?.[index] === undefined)) continue;
     const { jsonName, type } = fields[index] as Field;
     if (json.length > 1) json += ",";
-    json += jsonName + (value === undefined ? absent?.[index] : type.toJson(value));
+    const written = value === undefined ? absent?.[index] : type.toJson(value);
+    json += jsonName + (own === true ? written : filterJson(String(written), own));
   }
   return `${json}}`;
 }

@@ -4,6 +4,8 @@
 import { decimalText, scaledDecimal } from "../json/decimal.ts";
 import { exactNumber, parseExactJson } from "../json/exact-json.ts";
 import { parseInt64, parseJsonInt64 } from "../json/int64.ts";
+import { filterJson, type JsonFilter } from "../json/json-filter.ts";
+import { isObject } from "../json/json-values.ts";
 import { describeFault, excessOf, type SchemaCheck, Work } from "./schema-check.ts";
 
 /** A value of any type of field. A decimal number and an array or object are their JSON text. */
@@ -156,21 +158,27 @@ export function decimal(
   };
 }
 
-/** A value of any shape, as its JSON text without insignificant white space. */
-export function json(expected = "a value"): FieldType<string> {
+/**
+ * A value of any shape, as its JSON text without insignificant white space.
+ *
+ * @param taken leaves out what clients cannot set.
+ */
+export function json(expected = "a value", taken?: JsonFilter): FieldType<string> {
+  const stored = (sent: string) =>
+    taken === undefined ? compactJson(sent) : filterJson(compactJson(sent), taken);
   return {
     ...textual,
     kind: "json",
     expected,
-    fromJson: (_, sent) => compactJson(sent()),
+    fromJson: (_, sent) => stored(sent()),
     toJson: (value) => value,
     isPlain: false,
     parse(sent) {
       try {
         JSON.parse(sent);
-        return compactJson(sent);
+        return stored(sent);
       } catch {
-        // It is not JSON.
+        // It is not JSON, or it is nested too deeply.
         return undefined;
       }
     },
@@ -228,7 +236,10 @@ export function restricted(type: FieldType, check: SchemaCheck): FieldType {
     check.fault(exactValue(type, value), work) === undefined;
   const faultOf = (value: unknown) => {
     const fault = check.fault(value, new Work());
-    return fault === undefined || fault.path.length === 0 ? undefined : describeFault(fault);
+    if (fault === undefined) return undefined;
+    // The message names the type, and what the whole schema accepts.
+    const isSaid = ["an object", "an array", check.expected].includes(fault.expected);
+    return fault.path.length === 0 && (isSaid || !isParent(value)) ? undefined : describeFault(fault);
   };
   return {
     ...type,
@@ -244,6 +255,10 @@ export function restricted(type: FieldType, check: SchemaCheck): FieldType {
       return isFit === true ? stored : undefined;
     },
   };
+}
+
+function isParent(value: unknown): boolean {
+  return Array.isArray(value) || isObject(value);
 }
 
 /** The result of a check; undefined if it takes too much work, or the value is nested too deeply. */

@@ -1,10 +1,11 @@
 // Reads the properties that the schema of an object has, wherever its parts name them.
 
+import type { JsonFilter } from "../../json/json-filter.ts";
 import { isObject } from "../../json/json-values.ts";
 import { mappedSchemas } from "../document/discriminator.ts";
 import { isReference, type Place } from "../document/place.ts";
+import { type Direction, filterOf, isHidden } from "../schema/directions.ts";
 import { isAnnotation } from "../schema/restrictions.ts";
-import { expandSchema } from "./expanded-schema.ts";
 
 interface PropertyPlace {
   readonly place: Place;
@@ -142,11 +143,18 @@ function requiredInAll(alternatives: readonly Place[]): ReadonlySet<string> {
 
 /** The properties that clients cannot set. */
 export function readOnlyNames({ properties }: ObjectSchema): string[] {
-  return [...properties].flatMap(([name, { places }]) =>
-    places.some(({ place }) => isReadOnly(place)) ? [name] : [],
-  );
+  return [...properties].flatMap(([name, property]) => (isHiddenIn(property, "request") ? [name] : []));
 }
 
-function isReadOnly(place: Place): boolean {
-  return place.object !== undefined && expandSchema(place).readOnly === true;
+/** Whether a direction does not have a property, by any of its schemas. */
+export function isHiddenIn({ places }: Property, direction: Direction): boolean {
+  return places.some(({ place }) => isHidden(place, direction));
+}
+
+/** The filter of the values of a property; undefined if a direction has everything. */
+export function filterOfProperty({ places }: Property, direction: Direction): JsonFilter | undefined {
+  return filterOf(
+    places.map(({ place }) => place),
+    direction,
+  );
 }

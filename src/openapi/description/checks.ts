@@ -3,20 +3,30 @@
 
 import type { SchemaCheck } from "../../contract/schema-check.ts";
 import type { Place } from "../document/place.ts";
+import type { Direction } from "../schema/directions.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
 
 /** The readers of descriptions, by their documents. */
-const readers = new WeakMap<object, SchemaReader>();
+const readers = {
+  request: new WeakMap<object, SchemaReader>(),
+  response: new WeakMap<object, SchemaReader>(),
+};
 
-/**
- * Compiles the schema at a place. Rejects with a ContractError.
- *
- * @param ignored members of an object that clients cannot set, so that they are not required.
- */
-export async function checkOf(place: Place, ignored: readonly string[] = []): Promise<SchemaCheck> {
+interface Checked {
+  /** Requests by default. */
+  readonly direction?: Direction;
+  /** Members of an object that are hidden besides those that the schema hides. */
+  readonly hidden?: readonly string[];
+}
+
+/** Compiles the schema at a place. Rejects with a ContractError. */
+export async function checkOf(
+  place: Place,
+  { direction = "request", hidden = [] }: Checked = {},
+): Promise<SchemaCheck> {
   const document = place.document.value as object;
   const { SchemaReader } = await import("../schema/schema-reader.ts");
-  const reader = readers.get(document) ?? new SchemaReader();
-  readers.set(document, reader);
-  return await reader.check(place, ignored);
+  const reader = readers[direction].get(document) ?? new SchemaReader(direction);
+  readers[direction].set(document, reader);
+  return await reader.check(place, hidden);
 }

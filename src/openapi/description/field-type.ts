@@ -14,6 +14,7 @@ import {
   text,
 } from "../../contract/stored-types.ts";
 import { fractionDigits } from "../../json/decimal.ts";
+import type { JsonFilter } from "../../json/json-filter.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import { isAnnotation } from "../schema/restrictions.ts";
 import { isIntegral, kindOf } from "../schema/values.ts";
@@ -23,26 +24,32 @@ import { isIntegral, kindOf } from "../schema/values.ts";
  *
  * @param schema expanded.
  * @param check the check of the same schema; undefined for a schema that is enforced.
+ * @param taken leaves out of arrays and objects what clients cannot set.
  */
-export function fieldTypeOf(schema: Json, check: SchemaCheck | undefined): FieldType {
+export function fieldTypeOf(schema: Json, check: SchemaCheck | undefined, taken?: JsonFilter): FieldType {
   const types = valueTypes(schema);
   const isNullable = types.delete("null");
-  const plain = plainType(schema, [...types], check?.expected);
+  const plain = plainType(schema, [...types], check?.expected, taken);
   // JSON may be null as it is.
   const type = isNullable && plain.kind !== "json" ? nullable(plain) : plain;
   return check === undefined ? type : restricted(type, check);
 }
 
-function plainType(schema: Json, types: readonly string[], expected: string | undefined): FieldType {
+function plainType(
+  schema: Json,
+  types: readonly string[],
+  expected: string | undefined,
+  taken: JsonFilter | undefined,
+): FieldType {
   const [first, second] = types.toSorted();
   if (first === "integer" && second === undefined)
     // An integer of 64 bits without a sign fits into no column of integers.
     return schema.format === "uint64" ? decimal(0, expected) : integer(expected, isIntegerAsText(schema));
   if (second === "number" && types.length === 2)
     return decimal(fractionDigits(keywordOf(schema, "multipleOf")), expected);
-  if (second !== undefined) return json(expected);
+  if (second !== undefined) return json(expected, taken);
   if (first === "boolean") return boolean();
-  if (first !== "string") return json(expected);
+  if (first !== "string") return json(expected, taken);
   const values = keywordOf(schema, "enum") ?? [keywordOf(schema, "const")];
   const texts = Array.isArray(values) ? values.filter((value) => typeof value === "string") : [];
   return texts.length > 0 ? oneOf(texts) : text(expected);

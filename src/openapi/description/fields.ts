@@ -12,7 +12,7 @@ import {
 } from "../../contract/stored-types.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import type { Place } from "../document/place.ts";
-import type { ObjectSchema, Property } from "./body-schema.ts";
+import { filterOfProperty, isHiddenIn, type ObjectSchema, type Property } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
@@ -42,12 +42,12 @@ export async function readFields(
     if (name === idName) continue;
     const { place } = property;
     const { schema, check } = await readProperty(name, property);
-    if (schema.readOnly === true) {
+    if (isHiddenIn(property, "request")) {
       if (!isCreationTime(name, schema) && !isChangeTime(name, schema))
         place.note(`"${name}" is readOnly, and is not kept`);
       continue;
     }
-    const type = fieldTypeOf(schema, check);
+    const type = fieldTypeOf(schema, check, filterOfProperty(property, "request"));
     const sent = examples.flatMap((each) => (Object.hasOwn(each, name) ? [each[name]] : []));
     const example = exampleOf(schema, type, sent);
     if (example === undefined)
@@ -70,6 +70,7 @@ export async function readFields(
       default: property.isRequired || inResponses.length === 0 ? undefined : usual,
       fill: property.isRequired ? toFieldValue(type, schema.default) : undefined,
       schema,
+      shown: !isHiddenIn(property, "response") && (filterOfProperty(property, "response") ?? true),
     });
   }
   return fields;
@@ -178,7 +179,8 @@ export async function readId(
   const { schema, check } = await readProperty(name, found);
   const type = idTypeOf(schema, check, place);
   const format = idFormatOf(type, schema);
-  const isAccepted = body.properties.has(name) && schema.readOnly !== true;
+  const sent = body.properties.get(name);
+  const isAccepted = sent !== undefined && !isHiddenIn(sent, "request");
   const isRequired = isAccepted && found.isRequired;
   if (!isRequired && format === undefined)
     throw place.error(

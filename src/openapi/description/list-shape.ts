@@ -159,10 +159,10 @@ function filtersOf(parameters: readonly QueryParameter[], { fields }: Resource):
     const exact = fields.findIndex((each) => each.name === name);
     const alike = () => fields.findIndex((each) => plainName(each.name) === plainName(name));
     const field = exact === -1 ? alike() : exact;
-    const { type, schema: own } = fields[field] ?? {};
+    const { type, schema: own, shown } = fields[field] ?? {};
     // A number that keeps its digits, and JSON, are not equal where their texts are.
     const isComparable = type !== undefined && !/^(?:json|decimal(?! \d))/.test(type.kind);
-    if (role !== undefined || !isComparable || own?.writeOnly === true) return [];
+    if (role !== undefined || !isComparable || shown === false) return [];
     const isOne = [...valueTypes(schema)].some((type) => !["array", "object", "null"].includes(type));
     return isOne ? [{ name, field, fallback: toFieldValue(type, own?.default) }] : [];
   });

@@ -241,15 +241,14 @@ async function readEditBody(
     else place.note(`"${property}" is not kept`);
   }
   // A schema that names nothing takes everything.
-  if (object.isFree)
-    for (const { name: field, schema: own } of fields) if (own.readOnly !== true) members.push(field);
+  if (object.isFree) for (const { name: field } of fields) members.push(field);
   const own = schemaName(described);
   return {
     name: own ?? (name === "change" ? `merge patch of ${words.one}` : words.body),
     members,
     ignored,
     wrapper: inner === undefined ? undefined : wrapper,
-    check: await checkOf(schema, ignored),
+    check: await checkOf(schema, { hidden: ignored }),
   };
 }
 

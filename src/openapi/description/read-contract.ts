@@ -154,7 +154,7 @@ async function readCollection(
     fields,
     body: body.isEnforced
       ? undefined
-      : { schema: expandSchema(schema), check: await checkOf(schema, ignored) },
+      : { schema: expandSchema(schema), check: await checkOf(schema, { hidden: ignored }) },
     allowsOthers: body.isOpen || !body.isEnforced,
     wrapper,
     requiresKey: !id.isRequired && requiresKey(operation),

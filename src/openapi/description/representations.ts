@@ -1,10 +1,23 @@
 // Reads the members that a resource has in a response.
 
-import { type Collection, type Field, type Representation, wholeOf } from "../../contract/contract.ts";
+import {
+  type Collection,
+  type Field,
+  type Representation,
+  type Shown,
+  wholeOf,
+} from "../../contract/contract.ts";
 import { toExactJson } from "../../json/exact-json.ts";
+import { bothFilters } from "../../json/json-filter.ts";
 import type { Json } from "../../json/json-values.ts";
 import { type Place, readable } from "../document/place.ts";
-import { type ObjectSchema, type Property, readObjectSchema } from "./body-schema.ts";
+import {
+  filterOfProperty,
+  isHiddenIn,
+  type ObjectSchema,
+  type Property,
+  readObjectSchema,
+} from "./body-schema.ts";
 import type { Success } from "./described-operation.ts";
 import { exampleOf } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
@@ -80,15 +93,16 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   const { place } = object;
   const { id, fields } = resource;
   const schemas = schemasOf(object);
-  const shows = ({ name, schema }: Pick<Field, "name" | "schema">) => {
+  const shows = ({ name, schema, shown = true }: Pick<Field, "name" | "schema"> & Partial<Field>): Shown => {
     const [described, property] = [schemas.get(name), object.properties.get(name)];
-    if (described === undefined) return object.isFree;
-    if (schema.writeOnly === true || described.writeOnly === true) return false;
+    if (described === undefined || property === undefined) return object.isFree && shown;
+    if (shown === false || isHiddenIn(property, "response")) return false;
     const types = valueTypes(described).add("null");
-    if ([...valueTypes(schema)].every((type) => types.has(type))) return true;
-    if (property?.isRequired && !resource.fills)
+    if ([...valueTypes(schema)].every((type) => types.has(type)))
+      return bothFilters(shown, filterOfProperty(property, "response"));
+    if (property.isRequired && !resource.fills)
       throw place.error(`its response has another type for "${name}", which it requires`);
-    property?.place.note(`"${name}" is left out of responses, as it has another type there`);
+    property.place.note(`"${name}" is left out of responses, as it has another type there`);
     return false;
   };
   const known = new Set(fields.map(({ name }) => name).concat(id.name));
@@ -100,7 +114,7 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
     (name, schema) => /^(?:url|self|href)$/.test(name) && valueTypes(schema).has("string"),
   );
   const shown = fields.map(shows);
-  const hasId = shows(id);
+  const hasId = shows(id) !== false;
   const always = new Set([createdName, updatedName, urlName, ...(hasId ? [id.name] : [])]);
   const absent: (string | undefined)[] = [];
   for (const [index, field] of fields.entries()) {
@@ -118,7 +132,7 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   const constants: string[] = [];
   for (const [name, property] of object.properties) {
     const schema = schemas.get(name) ?? {};
-    if (always.has(name) || schema.writeOnly === true) continue;
+    if (always.has(name) || isHiddenIn(property, "response")) continue;
     const isConstant = !known.has(name) && onlyValue(schema) !== undefined;
     if (!property.isRequired && !isConstant) continue;
     const json = await constantOf(name, property, resource);

@@ -2,6 +2,7 @@
 
 import { Work } from "../../contract/schema-check.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
+import { hiddenNames } from "./directions.ts";
 import { isFreeFormat, numberFormat, textFormat } from "./formats.ts";
 import { type Finding, Keywords, type Node, type Run, type Schemas } from "./node.ts";
 import { alternativesPhrase, countPhrase, shortened } from "./phrases.ts";
@@ -35,6 +36,8 @@ function addKeywords(node: Node, reader: Schemas): void {
     if (!checkedKeywords.includes(name) && !isAnnotation(name))
       place.note(`the keyword "${name}" is not known, and not checked`);
   }
+  const own = hiddenNames(place, reader.direction);
+  if (own.size > 0) node.hidden = new Set([...node.hidden, ...own]);
   if (place.isVersion30) node.isNullable = new Keywords(node, value, reader).flag("nullable");
   const keywords = new Keywords(node, schema, reader);
   for (const [names, add] of checks) if (names.some((name) => Object.hasOwn(schema, name))) add(keywords);
@@ -160,7 +163,7 @@ function addParts(keywords: Keywords): void {
   const { node, reader } = keywords;
   const parts = [...keywords.appliedAll("allOf")];
   if (keywords.value("$ref") !== undefined)
-    parts.unshift(keywords.use(reader.node(reader.referenced(node.place))));
+    parts.unshift(keywords.use(reader.node(reader.referenced(node.place), node.hidden)));
   node.parts.push(...parts);
   node.add(kinds, (value: unknown, run, evaluated) => {
     for (const part of parts) {
@@ -179,7 +182,7 @@ function addDiscriminator(keywords: Keywords): void {
   // There it names one of the alternatives, which are tried anyway.
   if (keywords.value("oneOf") !== undefined || keywords.value("anyOf") !== undefined) return;
   const name = discriminator.propertyName;
-  const schemas = reader.discriminated(node.place);
+  const schemas = reader.discriminated(node);
   if (schemas.size === 0) return;
   const expected = `one of ${shortened([...schemas.keys()])}`;
   node.children.push(...schemas.values());
@@ -253,10 +256,17 @@ function addCount(
   const [least, most] = names.map((name) => keywords.count(name));
   const expected = `an ${kind} ${countPhrase(least, most, unit)}`;
   keywords.node.add([kind], (value: object, run) => {
-    const count = Array.isArray(value) ? value.length : Object.keys(value).length;
+    const count = Array.isArray(value) ? value.length : namesOf(value, keywords).length;
     run.work.spend(Array.isArray(value) ? 0 : count);
     return count >= (least ?? 0) && count <= (most ?? count) ? undefined : run.find(() => expected);
   });
+}
+
+/** The members of an object that are checked: what clients cannot set is not taken from a request. */
+function namesOf(value: object, { node, reader }: Keywords): readonly string[] {
+  const names = Object.keys(value);
+  if (node.hidden.size === 0 || reader.direction === "response") return names;
+  return names.filter((name) => !node.hidden.has(name));
 }
 
 function findMissing(names: readonly string[], value: object, run: Run): Finding | undefined {
@@ -280,8 +290,13 @@ function findIn(schema: Node, value: Objects, member: string | number, run: Run)
 }
 
 function addRequired(keywords: Keywords): void {
-  const names = keywords.names(keywords.value("required"), "required");
-  keywords.node.add(["object"], (value: object, run) => findMissing(run.requiredOf(names), value, run));
+  const { node, reader } = keywords;
+  const hidden = new Set([
+    ...node.hidden,
+    ...hiddenNames(node.place, reader.direction, ["allOf", "anyOf", "oneOf"]),
+  ]);
+  const names = keywords.names(keywords.value("required"), "required").filter((name) => !hidden.has(name));
+  node.add(["object"], (value: object, run) => findMissing(names, value, run));
 }
 
 function addDependentRequired(keywords: Keywords): void {
@@ -296,7 +311,7 @@ function addDependentRequired(keywords: Keywords): void {
 function addPropertyNames(keywords: Keywords): void {
   const names = keywords.schemaAt("propertyNames");
   keywords.node.add(["object"], (value: object, run) => {
-    for (const name of Object.keys(value)) {
+    for (const name of namesOf(value, keywords)) {
       const found = run.apply(names, name);
       if (found !== undefined) return findSurplus(name, run);
     }
@@ -310,16 +325,21 @@ function addProperties(keywords: Keywords): void {
     .schemas("patternProperties")
     .map(([name, schema]) => [keywords.pattern(name, "patternProperties", name), schema] as const);
   const additional = keywords.below("additionalProperties");
-  keywords.node.add(["object"], (value: Objects, run, evaluated) => {
+  const { node, reader } = keywords;
+  node.add(["object"], (value: Objects, run, evaluated) => {
     for (const [name, schema] of properties) {
       run.work.spend(1);
       if (!Object.hasOwn(value, name)) continue;
+      if (node.hidden.has(name)) {
+        if (reader.direction === "response") return findSurplus(name, run);
+        continue;
+      }
       evaluated?.add(name);
       const found = findIn(schema, value, name, run);
       if (found !== undefined) return found;
     }
     if (patterns.length === 0 && additional === undefined) return undefined;
-    const names = Object.keys(value);
+    const names = namesOf(value, keywords);
     run.work.spend(names.length * (evaluated === undefined ? 1 : 3));
     for (const name of names) {
       let isKnown = properties.has(name);
@@ -396,7 +416,7 @@ function addUnevaluated(keywords: Keywords, kind: "array" | "object", name: stri
   const schema = keywords.schemaAt(name);
   node.asksEvaluated = true;
   node.add([kind], (value: Objects, run, evaluated) => {
-    for (const member of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    for (const member of Array.isArray(value) ? value.keys() : namesOf(value, keywords)) {
       run.work.spend(1);
       if (evaluated?.has(member)) continue;
       evaluated?.add(member);

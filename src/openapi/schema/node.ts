@@ -3,6 +3,7 @@
 import type { Fault, SchemaCheck, Work } from "../../contract/schema-check.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import type { Place } from "../document/place.ts";
+import type { Direction } from "./directions.ts";
 import { PatternError, type TextPattern } from "./patterns.ts";
 import { type Described, phraseFor, type Style } from "./phrases.ts";
 import {
@@ -18,13 +19,18 @@ import {
 
 /** The other schemas of the description, and its patterns. */
 export interface Schemas {
-  /** The schema at a place. It is compiled later, as it may lead back to itself. */
-  node(place: Place): Node;
+  readonly direction: Direction;
+  /**
+   * The schema at a place. It is compiled later, as it may lead back to itself.
+   *
+   * @param hidden members that schemas of the same value hide.
+   */
+  node(place: Place, hidden?: ReadonlySet<string>): Node;
   /** The place that the reference here names, which may have a reference of its own. */
   referenced(place: Place): Place;
   pattern(pattern: string): TextPattern;
   /** The schemas that the values of the discriminator here name. */
-  discriminated(place: Place): ReadonlyMap<string, Node>;
+  discriminated(node: Node): ReadonlyMap<string, Node>;
 }
 
 /** A fault whose words are made only if it is reported: most alternatives of an anyOf fail. */
@@ -44,6 +50,8 @@ export type Rule = (
 export class Node implements Described, SchemaCheck {
   readonly place: Place;
   keywords: Json = {};
+  /** The members of an object that the direction of the schema does not have. */
+  hidden: ReadonlySet<string>;
   /** The types that it accepts; undefined for all. */
   types: ReadonlySet<string> | undefined;
   /** Accepts null whatever its rules say, as in OpenAPI 3.0. */
@@ -65,8 +73,9 @@ export class Node implements Described, SchemaCheck {
   height: number | undefined;
   readonly #phrases = new Map<string, string>();
 
-  constructor(place: Place) {
+  constructor(place: Place, hidden: ReadonlySet<string>) {
     this.place = place;
+    this.hidden = hidden;
   }
 
   get expected(): string {
@@ -96,10 +105,9 @@ export class Node implements Described, SchemaCheck {
     return isOwn && this.parts.every((part) => part.admits(kind));
   }
 
-  /** @param ignored members of the value that are not required. */
-  fault(value: unknown, work: Work, ignored: readonly string[] = []): Fault | undefined {
+  fault(value: unknown, work: Work): Fault | undefined {
     try {
-      const found = new Run(work, ignored).apply(this, value);
+      const found = new Run(work).apply(this, value);
       return found && { path: found.path, expected: found.expected() };
     } catch (error) {
       if (!(error instanceof TooDeep)) throw error;
@@ -132,18 +140,8 @@ export class Run {
   readonly #enclosing = new Map<Node, unknown>();
   #applications = 0;
 
-  readonly #ignored: readonly string[];
-
-  /** @param ignored members of the outermost object that are not required. */
-  constructor(work: Work, ignored: readonly string[]) {
+  constructor(work: Work) {
     this.work = work;
-    this.#ignored = ignored;
-  }
-
-  /** The members that an object here must have, of those that its schema requires. */
-  requiredOf(names: readonly string[]): readonly string[] {
-    if (this.#ignored.length === 0 || this.#path.length > 0) return names;
-    return names.filter((name) => !this.#ignored.includes(name));
   }
 
   /** Applies a schema to the value here. */
@@ -297,7 +295,7 @@ export class Keywords {
 
   /** A schema for the value itself. */
   applied(...names: string[]): Node {
-    return this.use(this.reader.node(this.node.place.own(...names)));
+    return this.use(this.reader.node(this.node.place.own(...names), this.node.hidden));
   }
 
   appliedAll(name: string): readonly Node[] {

@@ -7,41 +7,49 @@ import { referencedMembers } from "../../json/json-pointer.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import { mappedSchemas } from "../document/discriminator.ts";
 import type { Place } from "../document/place.ts";
+import type { Direction } from "./directions.ts";
 import { compile } from "./keywords.ts";
 import { Node, type Schemas } from "./node.ts";
 import { compilePattern, loadPatterns, type TextPattern } from "./patterns.ts";
 import { isAnnotation } from "./restrictions.ts";
 
-/** Reads the schemas of one description. */
+const none: ReadonlySet<string> = new Set();
+
+/** Reads the schemas of one description, as requests or as responses have them. */
 export class SchemaReader implements Schemas {
+  readonly direction: Direction;
   readonly #nodes = new Map<string, Node>();
   readonly #patterns = new Map<string, TextPattern>();
   readonly #pending: Node[] = [];
 
+  constructor(direction: Direction) {
+    this.direction = direction;
+  }
+
   /**
    * Compiles the schema at a place. Rejects with a ContractError.
    *
-   * @param ignored members of an object that clients cannot set, so that they are not required.
+   * @param hidden members of an object that are hidden besides those that the schema hides.
    */
-  async check(place: Place, ignored: readonly string[] = []): Promise<SchemaCheck> {
-    const node = this.node(place);
+  async check(place: Place, hidden: readonly string[] = []): Promise<SchemaCheck> {
+    const node = this.node(place, new Set(hidden));
     while (this.#pending.length > 0) {
       if (hasPattern(this.#pending[0]?.place.value)) await loadPatterns();
       compile(this.#pending.shift() as Node, this);
     }
     verify(node);
-    if (ignored.length === 0) return node;
-    return { expected: node.expected, fault: (value, work) => node.fault(value, work, ignored) };
+    return node;
   }
 
-  node(place: Place): Node {
+  node(place: Place, hidden = none): Node {
     let target = place;
     for (let next = this.#bareTarget(target); next !== undefined; next = this.#bareTarget(next))
       target = next;
-    let node = this.#nodes.get(target.pointer);
+    const key = hidden.size === 0 ? target.pointer : JSON.stringify([target.pointer, ...[...hidden].sort()]);
+    let node = this.#nodes.get(key);
     if (node !== undefined) return node;
-    node = new Node(target);
-    this.#nodes.set(target.pointer, node);
+    node = new Node(target, hidden);
+    this.#nodes.set(key, node);
     this.#pending.push(node);
     return node;
   }
@@ -71,8 +79,8 @@ export class SchemaReader implements Schemas {
     return known;
   }
 
-  discriminated(place: Place): ReadonlyMap<string, Node> {
-    return new Map([...mappedSchemas(place)].map(([value, each]) => [value, this.node(each)]));
+  discriminated({ place, hidden }: Node): ReadonlyMap<string, Node> {
+    return new Map([...mappedSchemas(place)].map(([value, each]) => [value, this.node(each, hidden)]));
   }
 }
 

@@ -3,12 +3,14 @@
 
 import { parseAccept } from "hono/utils/accept";
 import { anyValue, type SchemaCheck } from "../../contract/schema-check.ts";
-import { toExactJson } from "../../json/exact-json.ts";
+import { parseExactJson, toExactJson } from "../../json/exact-json.ts";
+import { filterJson, type JsonFilter } from "../../json/json-filter.ts";
 import { isObject } from "../../json/json-values.ts";
 import { checkOf } from "../../openapi/description/checks.ts";
 import { matchesMedia, responseAt } from "../../openapi/description/described-operation.ts";
 import { isHeaderName } from "../../openapi/description/security.ts";
 import { type Place, readableAsync } from "../../openapi/document/place.ts";
+import { filterOf } from "../../openapi/schema/directions.ts";
 import { exampleIn, fits, type ValueMaker } from "./made-values.ts";
 
 /** What a response is chosen by, besides its status. */
@@ -40,7 +42,6 @@ export class DescribedResponses {
   readonly #operation: Place;
   readonly #maker: ValueMaker;
 
-  /** @param operation of the description as responses have it. */
   constructor(operation: Place, maker: ValueMaker) {
     this.#operation = operation;
     this.#maker = maker;
@@ -90,8 +91,10 @@ export class DescribedResponses {
 
   async #body(type: string, media: Place, wanted: Wanted): Promise<string | undefined> {
     const isJson = isJsonMedia(type);
+    const schema = media.at("schema");
+    const filter = isJson ? filterOf([schema], "response") : undefined;
     const write = (value: unknown) => {
-      if (isJson) return value === undefined ? undefined : toExactJson(value);
+      if (isJson) return value === undefined ? undefined : filtered(toExactJson(value), filter);
       return value === undefined || typeof value === "object" ? undefined : String(value);
     };
     if (wanted.example !== undefined) return write(exampleValue(media.at("examples", wanted.example)));
@@ -99,8 +102,8 @@ export class DescribedResponses {
       ...media.at("examples").members.map(([, example]) => exampleValue(example)),
       media.at("example").value,
     ];
-    const schema = media.at("schema");
-    const check = await this.#check(schema);
+    const sent = await this.#check(schema);
+    const check = sent && filter ? filteredCheck(sent, filter) : sent;
     // An example of a schema that cannot be read is sent as it is.
     const isFit = (value: unknown) => check === undefined || fits(check, value);
     const error = isJson ? [wanted.error] : [];
@@ -133,8 +136,23 @@ export class DescribedResponses {
 
   /** Undefined for a schema that cannot be checked. */
   async #check(schema: Place): Promise<SchemaCheck | undefined> {
-    return schema.value === undefined ? anyValue : await readableAsync(() => checkOf(schema));
+    return schema.value === undefined
+      ? anyValue
+      : await readableAsync(() => checkOf(schema, { direction: "response" }));
   }
+}
+
+/** JSON without what responses do not have. */
+function filtered(json: string, filter: JsonFilter | undefined): string {
+  return filter === undefined ? json : filterJson(json, filter);
+}
+
+/** Accepts the values whose rest a check accepts. */
+function filteredCheck(check: SchemaCheck, filter: JsonFilter): SchemaCheck {
+  return {
+    expected: check.expected,
+    fault: (value, work) => check.fault(parseExactJson(filterJson(toExactJson(value), filter)), work),
+  };
 }
 
 type MediaMember = readonly [type: string, media: Place];

@@ -17,7 +17,6 @@ import { missingCredentials } from "./credentials.ts";
 import { type BodyCheck, readBodyCheck } from "./described-body.ts";
 import { readParameterCheck, type SentParameters } from "./described-parameters.ts";
 import { DescribedResponses, type FoundResponse } from "./described-responses.ts";
-import { documentFor } from "./directions.ts";
 import { ValueMaker } from "./made-values.ts";
 
 /** A request to an operation. */
@@ -28,11 +27,7 @@ export interface SentRequest extends SentParameters {
 
 /** Makes the parts that the operations of one description share. */
 function sharedParts(document: OpenApiDocument) {
-  return {
-    requests: documentFor(document, "request"),
-    responses: documentFor(document, "response"),
-    maker: new ValueMaker(),
-  };
+  return { root: Place.root(document), maker: new ValueMaker() };
 }
 
 type SharedParts = ReturnType<typeof sharedParts>;
@@ -125,19 +120,16 @@ export class SandboxOperation implements Operation {
   }
 
   async #readOperation(): Promise<ReadOperation> {
-    const { requests, responses, maker } = this.#shared();
-    const at = (document: OpenApiDocument) => {
-      const method = this.method.toLowerCase() as DescribedOperation["method"];
-      const item = Place.root(document).at("paths", this.#describedPath);
-      return operationAt(item, this.#describedPath, method);
-    };
-    const described = at(requests);
+    const { root, maker } = this.#shared();
+    const method = this.method.toLowerCase() as DescribedOperation["method"];
+    const item = root.at("paths", this.#describedPath);
+    const described = operationAt(item, this.#describedPath, method);
     const parameterFault = await readParameterCheck(described);
     return {
       headFault: (sent) => missingCredentials(described.place, sent) ?? parameterFault(sent),
       bodyFault: await readBodyCheck(described.place),
-      responses: new DescribedResponses(at(responses).place, maker),
-      errors: errorFormatOf(at(responses), this.#shape),
+      responses: new DescribedResponses(described.place, maker),
+      errors: errorFormatOf(described, this.#shape),
     };
   }
 

@@ -52,7 +52,7 @@ async function read(
   schema: object,
 ): Promise<{ readonly type: FieldType; readonly notes: readonly string[] }> {
   const place = Place.root({ openapi: "3.1.0", schema }).own("schema");
-  const check = await new SchemaReader().check(place);
+  const check = await new SchemaReader("request").check(place);
   return { type: fieldTypeOf(expandSchema(place), check), notes: place.notes };
 }
 

@@ -3,9 +3,16 @@
 
 import { OperatorError } from "../../../../src/base/operator-error.ts";
 import { type Access, tokenField } from "../../../../src/contract/access.ts";
-import type { Collection, Contract, Field, Representation } from "../../../../src/contract/contract.ts";
+import type {
+  Collection,
+  Contract,
+  Field,
+  Representation,
+  Shown,
+} from "../../../../src/contract/contract.ts";
 import { numberedId, type PlantId } from "../../../../src/contract/plant-id.ts";
 import { withArticle } from "../../../../src/contract/words.ts";
+import { filterJson } from "../../../../src/json/json-filter.ts";
 import { scanJson } from "../../../../src/json/json-scanner.ts";
 import type { ResponseCheck } from "../failures/watch.ts";
 import { type IdLimits, idLimitsOf } from "../plants/id-limits.ts";
@@ -31,7 +38,7 @@ export class Contents {
   /** The members of a plant in the response to its create; undefined if that has no body. */
   readonly created: Representation | undefined;
   /** Whether responses have the field, for each field; undefined if they have all. */
-  readonly #shown: readonly boolean[] | undefined;
+  readonly #shown: readonly Shown[] | undefined;
   /** The required fields besides the title, with the JSON of their examples. */
   readonly #others: ReadonlyMap<Field, string>;
 
@@ -68,6 +75,12 @@ export class Contents {
   /** Whether responses have a field. */
   isReturned(field: Field): boolean {
     return this.#shown?.[this.collection.fields.indexOf(field)] !== false;
+  }
+
+  /** The value of a field as a response has it, as JSON.parse has it. */
+  #returned(field: Field, json: string): unknown {
+    const shown = this.#shown?.[this.collection.fields.indexOf(field)];
+    return JSON.parse(typeof shown === "object" ? filterJson(json, shown) : json);
   }
 
   #exampleOf(field: Field): string {
@@ -192,14 +205,16 @@ export class Contents {
         this.idMembers(id),
         members.map(([{ jsonName }, json]) => jsonName + json),
       ),
-      returned: new Map(returned.map(([{ name }, json]) => [name, JSON.parse(json)])),
+      returned: new Map(returned.map(([field, json]) => [field.name, this.#returned(field, json)])),
     };
   }
 
   /** The members that a response with a plant must have, as JSON.parse has them. */
   expectedMembers(name: string, tag: string | undefined): ReadonlyMap<string, unknown> {
     const required = this.#required(name).filter(([field]) => this.isReturned(field));
-    const members = required.toReversed().map(([field, json]) => [field.name, JSON.parse(json)] as const);
+    const members = required
+      .toReversed()
+      .map(([field, json]) => [field.name, this.#returned(field, json)] as const);
     return new Map([...members, ...(this.group === undefined ? [] : [[this.group.name, tag] as const])]);
   }
 

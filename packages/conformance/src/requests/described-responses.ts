@@ -1,10 +1,8 @@
 // Holds every response of a run against what the contract describes: the status, the media type and
 // the schema.
 
-import type { OpenApiDocument } from "../../../../src/contract/contract.ts";
 import { describeFault, excessOf, type SchemaCheck, Work } from "../../../../src/contract/schema-check.ts";
 import { parseExactJson } from "../../../../src/json/exact-json.ts";
-import { isObject, type Json } from "../../../../src/json/json-values.ts";
 import { encodePath } from "../../../../src/json/percent-encoding.ts";
 import {
   matchesMedia,
@@ -39,8 +37,8 @@ export class DescribedResponses implements ResponseCheck {
 
   static async read(contents: Contents): Promise<DescribedResponses> {
     const described = new DescribedResponses(contents);
-    const root = Place.root(withoutWriteOnly(contents.contract.document) as OpenApiDocument);
-    const reader = new SchemaReader();
+    const root = Place.root(contents.contract.document);
+    const reader = new SchemaReader("response");
     for (const [path, item] of root.at("paths").members)
       for (const method of methods)
         if (item.at(method, "responses").value !== undefined)
@@ -118,16 +116,4 @@ function faultOf(check: SchemaCheck, json: string): string | undefined {
     if (excessOf(error) !== undefined) return undefined;
     throw error;
   }
-}
-
-/** A description whose schemas do not require what no response has. */
-function withoutWriteOnly(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutWriteOnly);
-  if (!isObject(value)) return value;
-  const copy: Record<string, unknown> = {};
-  for (const [name, each] of Object.entries(value)) copy[name] = withoutWriteOnly(each);
-  const { required, properties } = value;
-  if (Array.isArray(required) && isObject(properties))
-    copy.required = required.filter((name) => (properties[name] as Json | undefined)?.writeOnly !== true);
-  return copy;
 }

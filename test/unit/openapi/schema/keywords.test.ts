@@ -21,7 +21,7 @@ async function said(...described: Parameters<typeof rootOf>): Promise<string[]> 
   const root = rootOf(...described);
   const sentences: string[] = [];
   try {
-    await new SchemaReader().check(root.own("schema"));
+    await new SchemaReader("request").check(root.own("schema"));
   } catch (error) {
     sentences.push((error as Error).message.replace("the contract cannot be served: ", ""));
   }
@@ -29,7 +29,7 @@ async function said(...described: Parameters<typeof rootOf>): Promise<string[]> 
 }
 
 async function accepts(value: string, ...described: Parameters<typeof rootOf>): Promise<boolean> {
-  const check = await new SchemaReader().check(rootOf(...described).own("schema"));
+  const check = await new SchemaReader("request").check(rootOf(...described).own("schema"));
   return check.fault(parseExactJson(value), new Work()) === undefined;
 }
 
@@ -126,7 +126,7 @@ test("a schema that is wrong is an error for each schema that leads to it, and f
     other: { properties: { a: { type: "no" } } },
     right: { type: "string" },
   });
-  const reader = new SchemaReader();
+  const reader = new SchemaReader("request");
   for (const name of ["wrong", "other", "wrong"])
     expect(await settled(reader.check(root.own(name)))).toThrow("(at /other/properties/a/type)");
   expect((await reader.check(root.own("right"))).expected).toBe("a string");

@@ -18,7 +18,7 @@ async function read(schema: string, { version = "3.1.0", components = "{}" } = {
       `{"openapi":"${version}","schema":${schema},"components":{"schemas":${components}}}`,
     ) as never,
   );
-  const check = await new SchemaReader().check(root.own("schema"));
+  const check = await new SchemaReader("request").check(root.own("schema"));
   return { check, notes: root.notes };
 }
 

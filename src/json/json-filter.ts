@@ -1,0 +1,178 @@
+// Leaves members out of the text of JSON, at any depth, and adds others. What stays keeps its order
+// and all digits of its numbers.
+
+/**
+ * Says what is left out of a value, and what is added. It is plain data, which threads pass on, and may
+ * lead back to itself.
+ */
+export interface JsonFilter {
+  /** Filters of the values of named members. False leaves the member out; undefined changes nothing. */
+  readonly members: ReadonlyMap<string, JsonFilter | false | undefined>;
+  /** The filter of the values of all other members. */
+  readonly others: JsonFilter | false | undefined;
+  /** Filters of the first items of an array, and of those after them. */
+  readonly first: readonly (JsonFilter | false | undefined)[];
+  readonly items: JsonFilter | false | undefined;
+  /** Filters of the same value. */
+  readonly parts: readonly JsonFilter[];
+  /** Filters of the same value, where it may be of several kinds. */
+  readonly alternatives: readonly FilterAlternative[];
+  /** Members that an object has in any case, with their JSON. */
+  readonly added: readonly (readonly [name: string, json: string])[];
+}
+
+export interface FilterAlternative {
+  /** Members whose values, as JSON, tell that an object is of another kind. One that is missing tells nothing. */
+  readonly values: readonly (readonly [name: string, jsons: readonly string[]])[];
+  readonly filter: JsonFilter;
+}
+
+/** Joins a filter with another one, where there are any. */
+export function bothFilters(one: JsonFilter | true, other: JsonFilter | undefined): JsonFilter | true {
+  if (other === undefined || one === other) return one;
+  if (one === true) return other;
+  return {
+    members: new Map(),
+    others: undefined,
+    first: [],
+    items: undefined,
+    parts: [one, other],
+    alternatives: [],
+    added: [],
+  };
+}
+
+/** Objects and arrays within each other. */
+const nestingMax = 500;
+
+// UTF-16 code units.
+const [quote, backslash, openBrace, openBracket] = [0x22, 0x5c, 0x7b, 0x5b];
+
+/**
+ * Applies a filter to the text of a value, in linear time. Throws a RangeError for one that is nested too
+ * deeply.
+ *
+ * @param json valid JSON without insignificant white space.
+ */
+export function filterJson(json: string, filter: JsonFilter): string {
+  const first = json.charCodeAt(0);
+  return first === openBrace || first === openBracket ? new Filtering(json).apply([filter], 0, 0) : json;
+}
+
+class Filtering {
+  readonly #json: string;
+  /** The index after each object and array, by the index of its bracket. */
+  readonly #ends: Uint32Array;
+
+  constructor(json: string) {
+    this.#json = json;
+    this.#ends = new Uint32Array(json.length);
+    const open: number[] = [];
+    for (let at = 0; at < json.length; at++) {
+      const codeUnit = json.charCodeAt(at);
+      if (codeUnit === quote) at = this.#stringEnd(at) - 1;
+      // The closing brackets are two code units after those that they close.
+      else if (codeUnit === openBrace || codeUnit === openBracket) open.push(at);
+      else if (codeUnit === openBrace + 2 || codeUnit === openBracket + 2)
+        this.#ends[open.pop() as number] = at + 1;
+    }
+  }
+
+  /** The value that begins at an index, filtered. */
+  apply(filters: readonly JsonFilter[], start: number, depth: number): string {
+    if (depth > nestingMax) throw new RangeError("the JSON is nested too deeply");
+    const codeUnit = this.#json.charCodeAt(start);
+    if (codeUnit === openBrace) return this.#object(filters, start, depth);
+    if (codeUnit === openBracket) return this.#array(filters, start, depth);
+    return this.#json.slice(start, this.#valueEnd(start));
+  }
+
+  #object(filters: readonly JsonFilter[], start: number, depth: number): string {
+    const members: { readonly name: string; readonly start: number; readonly value: number }[] = [];
+    for (let at = start + 1; this.#json.charCodeAt(at) === quote; ) {
+      const colon = this.#stringEnd(at);
+      members.push({ name: JSON.parse(this.#json.slice(at, colon)), start: at, value: colon + 1 });
+      at = this.#valueEnd(colon + 1) + 1;
+    }
+    const jsonOf = (name: string) => {
+      const found = members.findLast((each) => each.name === name);
+      return found && this.#json.slice(found.value, this.#valueEnd(found.value));
+    };
+    const applied = applyingTo(filters, jsonOf);
+    const written: string[] = [];
+    for (const { name, start: at, value } of members) {
+      const found = applied.map((each) => (each.members.has(name) ? each.members.get(name) : each.others));
+      const text = this.#below(found, value, depth);
+      if (text !== undefined) written.push(this.#json.slice(at, value) + text);
+    }
+    const names = new Set(members.map(({ name }) => name));
+    for (const [name, json] of applied.flatMap(({ added }) => added)) {
+      if (names.has(name)) continue;
+      names.add(name);
+      written.push(`${JSON.stringify(name)}:${json}`);
+    }
+    return `{${written.join(",")}}`;
+  }
+
+  #array(filters: readonly JsonFilter[], start: number, depth: number): string {
+    const applied = applyingTo(filters, () => undefined);
+    const written: string[] = [];
+    const end = (this.#ends[start] as number) - 1;
+    for (let at = start + 1, index = 0; at < end; at = this.#valueEnd(at) + 1, index++) {
+      const found = applied.map(({ first, items }) => (index < first.length ? first[index] : items));
+      const text = this.#below(found, at, depth);
+      if (text !== undefined) written.push(text);
+    }
+    return `[${written.join(",")}]`;
+  }
+
+  /** A member's or an item's value, filtered; undefined if it is left out. */
+  #below(
+    filters: readonly (JsonFilter | false | undefined)[],
+    start: number,
+    depth: number,
+  ): string | undefined {
+    if (filters.includes(false)) return undefined;
+    const own = filters.filter((each) => each !== undefined && each !== false);
+    if (own.length === 0) return this.#json.slice(start, this.#valueEnd(start));
+    return this.apply(own, start, depth + 1);
+  }
+
+  #valueEnd(start: number): number {
+    const json = this.#json;
+    const codeUnit = json.charCodeAt(start);
+    if (codeUnit === quote) return this.#stringEnd(start);
+    if (codeUnit === openBrace || codeUnit === openBracket) return this.#ends[start] as number;
+    let end = start;
+    // Letters, digits and signs are all that other values have.
+    while (end < json.length && !",]}".includes(json.charAt(end))) end++;
+    return end;
+  }
+
+  /** The index after the string that begins at an index. */
+  #stringEnd(start: number): number {
+    for (let at = start + 1; ; at++) {
+      const codeUnit = this.#json.charCodeAt(at);
+      if (codeUnit === quote) return at + 1;
+      if (codeUnit === backslash) at++;
+    }
+  }
+}
+
+/** The filters that apply to a value, with their parts and the alternatives that it may be of. */
+function applyingTo(
+  filters: readonly JsonFilter[],
+  jsonOf: (name: string) => string | undefined,
+): readonly JsonFilter[] {
+  const applied = new Set(filters);
+  const isOther = ([name, jsons]: FilterAlternative["values"][number]) => {
+    const json = jsonOf(name);
+    return json !== undefined && !jsons.includes(JSON.stringify(JSON.parse(json)));
+  };
+  // A set also iterates over what is added meanwhile.
+  for (const { parts, alternatives } of applied) {
+    for (const part of parts) applied.add(part);
+    for (const { values, filter } of alternatives) if (!values.some(isOther)) applied.add(filter);
+  }
+  return [...applied];
+}

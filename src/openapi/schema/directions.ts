@@ -1,0 +1,213 @@
+// Tells what a schema is for requests and for responses: requests have no readOnly members, and
+// responses no writeOnly ones, at any depth.
+
+import type { FilterAlternative, JsonFilter } from "../../json/json-filter.ts";
+import { isObject } from "../../json/json-values.ts";
+import { mappedSchemas } from "../document/discriminator.ts";
+import { isReference, type Place, readable } from "../document/place.ts";
+
+export type Direction = "request" | "response";
+
+const keywords = { request: "readOnly", response: "writeOnly" } as const;
+
+/**
+ * Whether a direction does not have the members of a schema, which any of its parts and alternatives may
+ * say: what a client must not see is hidden in doubt.
+ */
+export function isHidden(place: Place, direction: Direction, enclosing: readonly string[] = []): boolean {
+  const { value: schema, pointer } = place;
+  if (!isObject(schema) || enclosing.includes(pointer)) return false;
+  const inside = [...enclosing, pointer];
+  const target = isReference(schema) ? readable(() => place.target) : undefined;
+  if (target !== undefined && isHidden(target, direction, inside)) return true;
+  // OpenAPI 3.0 ignores the keywords beside a reference.
+  if (isReference(schema) && place.isVersion30) return false;
+  return (
+    schema[keywords[direction]] === true ||
+    ["allOf", "anyOf", "oneOf"].some((name) =>
+      place.own(name).items.some((part) => isHidden(part, direction, inside)),
+    )
+  );
+}
+
+/**
+ * The members of an object that a direction does not have, wherever the parts of its schema describe them.
+ *
+ * @param among the keywords whose schemas count as parts.
+ */
+export function hiddenNames(
+  place: Place,
+  direction: Direction,
+  among: readonly string[] = ["allOf"],
+  found = new Set<string>(),
+  seen = new Set<string>(),
+): ReadonlySet<string> {
+  const { value: schema, pointer } = place;
+  if (!isObject(schema) || seen.has(pointer)) return found;
+  seen.add(pointer);
+  if (isReference(schema)) {
+    const target = readable(() => place.target);
+    if (target !== undefined) hiddenNames(target, direction, among, found, seen);
+    if (place.isVersion30) return found;
+  }
+  if (isObject(schema.properties))
+    for (const name of Object.keys(schema.properties))
+      if (isHidden(place.own("properties", name), direction)) found.add(name);
+  for (const keyword of among)
+    for (const part of place.own(keyword).items) hiddenNames(part, direction, among, found, seen);
+  return found;
+}
+
+/** A filter while it is made. */
+interface Draft extends JsonFilter {
+  readonly members: Map<string, Draft | false>;
+  others: Draft | false | undefined;
+  readonly first: (Draft | false)[];
+  items: Draft | false | undefined;
+  readonly parts: Draft[];
+  readonly alternatives: { readonly values: FilterAlternative["values"]; readonly filter: Draft }[];
+}
+
+/** The filters of each description, by direction and pointer. */
+const drafts = new WeakMap<object, Map<string, Draft>>();
+
+/**
+ * The filter that leaves out what a direction does not have of a value of some schemas, all of which
+ * describe it; undefined if it has everything.
+ */
+export function filterOf(places: readonly Place[], direction: Direction): JsonFilter | undefined {
+  const draft = emptyDraft();
+  draft.parts.push(...places.map((place) => draftAt(place, direction)));
+  return pruned(draft);
+}
+
+function emptyDraft(): Draft {
+  return {
+    members: new Map(),
+    others: undefined,
+    first: [],
+    items: undefined,
+    parts: [],
+    alternatives: [],
+    added: [],
+  };
+}
+
+function draftAt(place: Place, direction: Direction): Draft {
+  const document = place.document.value as object;
+  const known = drafts.get(document) ?? new Map<string, Draft>();
+  drafts.set(document, known);
+  const key = `${direction} ${place.pointer}`;
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const draft = emptyDraft();
+  known.set(key, draft);
+  addParts(draft, place, direction);
+  return draft;
+}
+
+function addParts(draft: Draft, place: Place, direction: Direction): void {
+  const { value: schema } = place;
+  if (!isObject(schema)) return;
+  const at = (each: Place) => draftAt(each, direction);
+  const below = (each: Place) => (isHidden(each, direction) ? false : at(each));
+  if (isReference(schema)) {
+    const target = readable(() => place.target);
+    if (target !== undefined) draft.parts.push(at(target));
+    if (place.isVersion30) return;
+  }
+  for (const [name, each] of place.own("properties").members) draft.members.set(name, below(each));
+  const others = [
+    ...place.own("patternProperties").members.map(([, each]) => each),
+    ...["additionalProperties", "unevaluatedProperties"].map((keyword) => place.own(keyword)),
+  ].map(below);
+  draft.others = others.includes(false) ? false : { ...emptyDraft(), parts: others as Draft[] };
+  draft.first.push(...place.own("prefixItems").items.map(below));
+  draft.items = below(place.own("items"));
+  draft.parts.push(...place.own("allOf").items.map(at));
+  draft.parts.push(...["if", "then", "else"].map((keyword) => at(place.own(keyword))));
+  draft.parts.push(...place.own("dependentSchemas").members.map(([, each]) => at(each)));
+  const alternatives = ["anyOf", "oneOf"].flatMap((keyword) => place.own(keyword).items);
+  const name = place.own("discriminator", "propertyName").value;
+  const mapped = typeof name === "string" ? [...(readable(() => mappedSchemas(place)) ?? [])] : [];
+  const addAlternative = (each: Place) => {
+    const target = readable(() => each.target);
+    const values = mapped.filter(([, { pointer }]) => pointer === target?.pointer).map(([value]) => value);
+    const named =
+      values.length === 0 ? [] : [[String(name), values.map((value) => JSON.stringify(value))] as const];
+    draft.alternatives.push({ values: [...named, ...constantsOf(each)], filter: at(each) });
+  };
+  for (const each of alternatives) addAlternative(each);
+  if (alternatives.length === 0)
+    for (const [, each] of mapped) if (each.pointer !== place.pointer) addAlternative(each);
+}
+
+/** The members that have one of some scalar values, by the parts of a schema that always hold. */
+function constantsOf(place: Place, seen = new Set<string>()): FilterAlternative["values"] {
+  const target = readable(() => place.target);
+  if (target === undefined || seen.has(target.pointer)) return [];
+  seen.add(target.pointer);
+  const own = target.own("properties").members.flatMap(([name, each]) => {
+    const { const: constant, enum: listed } = readable(() => each.object) ?? {};
+    const values = constant === undefined ? listed : [constant];
+    const isScalar = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
+    return Array.isArray(values) && values.every(isScalar)
+      ? [[name, values.map((value) => JSON.stringify(value))] as const]
+      : [];
+  });
+  return [...own, ...target.own("allOf").items.flatMap((part) => constantsOf(part, seen))];
+}
+
+/** The filters that a filter leads to. */
+function below(draft: Draft): Draft[] {
+  const { members, others, first, items, parts, alternatives } = draft;
+  const all = [
+    ...members.values(),
+    others,
+    ...first,
+    items,
+    ...parts,
+    ...alternatives.map(({ filter }) => filter),
+  ];
+  return all.filter((each) => each !== undefined && each !== false);
+}
+
+/** A filter without the parts that change nothing; undefined if none is left. */
+function pruned(start: Draft): JsonFilter | undefined {
+  const found = new Set([start]);
+  const enclosing = new Map<Draft, Draft[]>();
+  // A set also iterates over what is added meanwhile.
+  for (const draft of found)
+    for (const each of below(draft)) {
+      found.add(each);
+      const known = enclosing.get(each);
+      if (known === undefined) enclosing.set(each, [draft]);
+      else known.push(draft);
+    }
+  const changing = new Set([...found].filter(changes));
+  for (const draft of changing) for (const each of enclosing.get(draft) ?? []) changing.add(each);
+  if (!changing.has(start)) return undefined;
+  const kept = new Map([...changing].map((draft) => [draft, emptyDraft()]));
+  const of = <Part extends Draft | false | undefined>(each: Part) =>
+    each === undefined || each === false ? each : kept.get(each);
+  for (const [draft, target] of kept) {
+    for (const [name, each] of draft.members) {
+      // A member that is named is none of the others.
+      const own = of(each);
+      if (own !== undefined || of(draft.others) !== undefined) target.members.set(name, own as Draft | false);
+    }
+    target.others = of(draft.others);
+    target.first.push(...(draft.first.map(of) as (Draft | false)[]));
+    target.items = of(draft.items);
+    target.parts.push(...draft.parts.flatMap((each) => of(each) ?? []));
+    for (const { values, filter } of draft.alternatives) {
+      const own = of(filter);
+      if (own !== undefined) target.alternatives.push({ values, filter: own });
+    }
+  }
+  return kept.get(start);
+}
+
+function changes({ members, others, first, items, added }: Draft): boolean {
+  return [...members.values(), others, ...first, items].includes(false) || added.length > 0;
+}
