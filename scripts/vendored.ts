@@ -1,7 +1,11 @@
-// npm run update:vendored: copies the parts of packages that the console's page and tracing use,
-// with the licences. Installed the packages take 21 MB, the copies 0.4 MB.
+// npm run update:vendored: copies the parts of packages that the pages and tracing use, with the
+// licences. Installed the packages take 264 MB, the copies 1.5 MB.
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { brotliCompressSync, constants } from "node:zlib";
+import { scalarPackage } from "../src/docs-page/scalar.ts";
 
 const root = join(import.meta.dir, "..");
 
@@ -19,11 +23,36 @@ const bundles = {
 
 const styleSheet = { path: "src/console/page/uplot.css", original: "node_modules/uplot/dist/uPlot.min.css" };
 
+/** The script of the documentation page; see scalarPackage. */
+const scalarPath = "src/docs-page/page/scalar.js.br";
+
+/** The licence of Scalar, whose package has none: that of its repository. */
+const scalarLicensePath = "src/vendored/SCALAR-LICENSE";
+
 if (import.meta.main) {
+  await Bun.write(join(root, scalarPath), await readScalar());
   for (const [path, text] of await readVendored()) await Bun.write(join(root, path), text);
 }
 
-/** Every copy as it must be, by its path. */
+/** Scalar's script from the registry, compressed. Throws unless it is the one that is pinned. */
+async function readScalar(): Promise<Buffer> {
+  const { name, version, integrity, path, sha256 } = scalarPackage;
+  const folder = mkdtempSync(join(tmpdir(), "plantstore-vendored-"));
+  try {
+    const [packed] = await Bun.$`npm pack ${name}@${version} --json --pack-destination ${folder}`
+      .quiet()
+      .json();
+    if (packed.integrity !== integrity) throw new Error(`${name} ${version} has another digest`);
+    const script = await Bun.$`tar -xzOf ${join(folder, packed.filename)} ${path}`.quiet().arrayBuffer();
+    if (Bun.SHA256.hash(script, "hex") !== sha256) throw new Error(`${path} has another digest`);
+    const { BROTLI_PARAM_QUALITY: quality, BROTLI_PARAM_LGWIN: window } = constants;
+    return brotliCompressSync(script, { params: { [quality]: 11, [window]: 24 } });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Every copy that is made from installed packages as it must be, by its path. */
 export async function readVendored(): Promise<ReadonlyMap<string, string>> {
   const files = new Map([[styleSheet.path, await Bun.file(join(root, styleSheet.original)).text()]]);
   const folders: string[] = [];
@@ -40,7 +69,10 @@ export async function readVendored(): Promise<ReadonlyMap<string, string>> {
   }
   // What packages/sandbox/build.ts bundles.
   folders.push("node_modules/lossless-json");
-  files.set(vendoredLicenses, await joinLicenses(folders));
+  const scalarLicense = await Bun.file(join(root, scalarLicensePath)).text();
+  const { name, version } = scalarPackage;
+  const licenses = [await joinLicenses(folders), `${name} ${version}\n\n${scalarLicense}`];
+  files.set(vendoredLicenses, licenses.join(licenseSeparator));
   return files;
 }
 

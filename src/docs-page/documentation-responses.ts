@@ -1,17 +1,16 @@
 // Responds with the description of the interface, and with its page.
 
-import { staticFiles } from "../admin-pages/static-files.ts";
 import { ApiError } from "../base/errors.ts";
 import type { Contract } from "../contract/contract.ts";
 import { type Handler, pathOf } from "../http/handler.ts";
 import type { Operation } from "../http/operation.ts";
 import { errorResponse } from "../http/responses.ts";
 import type { Description } from "./description.ts";
-import { documentationOf } from "./documentation-html.ts";
 import { contentTypes, openApiDocuments } from "./openapi-documents.ts";
 import script from "./page/page.js" with { type: "text" };
-import style from "./page/style.css" with { type: "text" };
-import { documentNames, type FileName, fileNames } from "./paths.ts";
+import { pageHtml } from "./page-html.ts";
+import { documentNames, fileNames } from "./paths.ts";
+import { compressedScalar, plainScalar, scalarPackage } from "./scalar.ts";
 import { servedDocument } from "./served-document.ts";
 
 export interface DocumentationOptions {
@@ -31,8 +30,10 @@ const commonHeaders = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": 
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self'",
-  "img-src data:",
+  // Scalar sets styles of elements.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -41,11 +42,6 @@ const contentSecurityPolicy = [
 
 /** RFC 9112, section 3.2. Bun accepts any text, and joins two Host fields with a comma. */
 const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
-
-const fileOf: Readonly<Record<FileName, string>> = {
-  "docs/page.js": script,
-  "docs/style.css": style,
-};
 
 /** The responses to the paths of paths.ts. */
 export function documentationResponses({
@@ -61,9 +57,7 @@ export function documentationResponses({
     return description;
   };
   const describe = openApiDocuments(served);
-  const files = new Map(fileNames.map((name) => [`${basePath}/${name}`, async () => fileOf[name]]));
-  const fileRoutes = staticFiles(files, commonHeaders);
-  let render: ReturnType<typeof documentationOf> | undefined;
+  const [scriptPath, scalarPath] = fileNames.map((name) => `${basePath}/${name}`);
 
   return async (request, { origin }) => {
     const path = pathOf(request.url);
@@ -72,7 +66,8 @@ export function documentationResponses({
       const error = new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" });
       return errorResponse(contract.errors, error);
     }
-    if (files.has(path)) return fileRoutes.fetch(request);
+    if (path === scriptPath) return new Response(script, { headers: scriptHeaders });
+    if (path === scalarPath) return await scalarResponse(request);
     const url = publicUrl ?? requestUrl(request, origin) + basePath;
     const name = documents.get(path);
     if (name !== undefined)
@@ -84,11 +79,10 @@ export function documentationResponses({
         status: 307,
         headers: { ...commonHeaders, Location: `${basePath.slice(1)}/` },
       });
-    render ??= documentationOf(contract, served());
     const prefix = path.endsWith("/")
       ? ""
       : lastSegment(publicUrl === undefined ? basePath : new URL(publicUrl).pathname);
-    return new Response(render({ prefix, url }), {
+    return new Response(pageHtml(served(), prefix), {
       headers: {
         ...commonHeaders,
         "Content-Type": "text/html; charset=utf-8",
@@ -97,6 +91,32 @@ export function documentationResponses({
       },
     });
   };
+}
+
+const scriptHeaders = {
+  ...commonHeaders,
+  "Content-Type": "text/javascript; charset=utf-8",
+  "Cache-Control": "no-cache",
+};
+
+/** Brotli with a weight that is not 0: RFC 9110, section 12.5.3. */
+const takenBrotli = /^\s*br\s*(?:;\s*q=(?:1|0\.0*[1-9])[\d.]*\s*)?$/i;
+
+/** Sends Scalar's script, which a client keeps until another version has another tag. */
+async function scalarResponse(request: Request): Promise<Response> {
+  const isBrotli = (request.headers.get("accept-encoding") ?? "")
+    .split(",")
+    .some((coding) => takenBrotli.test(coding));
+  const tag = `"${scalarPackage.version}-${isBrotli ? "br" : "plain"}"`;
+  const headers = {
+    ...scriptHeaders,
+    "Cache-Control": "public, max-age=86400",
+    ETag: tag,
+    Vary: "Accept-Encoding",
+    ...(isBrotli && { "Content-Encoding": "br" }),
+  };
+  if (request.headers.get("if-none-match") === tag) return new Response(null, { status: 304, headers });
+  return new Response(isBrotli ? compressedScalar() : await plainScalar(), { headers });
 }
 
 /** The address of the server as the client of a request knows it. */

@@ -5,6 +5,4 @@ export const documentNames = ["openapi.json", "openapi.yaml"] as const;
 
 export type DocumentName = (typeof documentNames)[number];
 
-export const fileNames = ["docs/page.js", "docs/style.css"] as const;
-
-export type FileName = (typeof fileNames)[number];
+export const fileNames = ["docs/page.js", "docs/scalar.js"] as const;

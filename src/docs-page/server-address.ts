@@ -1,11 +1,8 @@
-// Stands in for the address of the server in the description and the page until a client asks for
+// Stands in for the address of the server in the description until a client asks for
 // them.
 
 /** Stands for the address of this server until the document is sent. */
 export const placeholder = "http://address-of-this-server.invalid";
-
-/** Stands at the start of each relative link of the page until the page is sent. */
-export const prefixPlaceholder = "prefix-of-this-page.invalid/";
 
 /** Escapes what JSON, YAML or a shell would read otherwise in a URL (RFC 3986, section 2.1). */
 export function escapeUrl(url: string): string {

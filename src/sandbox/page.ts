@@ -1,4 +1,4 @@
-// Changes the documentation page for a sandbox: fills the token in, and adds a section that says
+// Changes the documentation page for a sandbox: fills the token in, and adds a note that says
 // how the sandbox is told what to respond.
 
 import type { tokenField } from "../contract/access.ts";
@@ -28,17 +28,14 @@ export function withSandboxPage(
   return async (request, context) => {
     const response = await next(request, context);
     if (response.headers.get("Content-Type")?.startsWith("text/html") !== true) return response;
-    const lead = "This is a sandbox: its store is in memory, and nothing is kept. ";
-    const section = `<section aria-labelledby="sandbox"><h2 id="sandbox">Sandbox</h2>${Bun.markdown.html(describe(field && `${field.join(": ")}${token}`, token, controlUrl()))}</section>`;
+    const text = Bun.markdown.html(describe(field && `${field.join(": ")}${token}`, token, controlUrl()));
+    const note = `<details class="note"><summary>This is a sandbox: its store is in memory, and nothing is kept.</summary>${text}</details>`;
     return new HTMLRewriter()
-      .on("header > p", { element: (paragraph) => void paragraph.prepend(lead) })
-      .on("input#token", { element: (input) => void input.setAttribute("value", token) })
-      .on("var.token", { element: (variable) => void variable.setInnerContent(token) })
-      .on('nav a[href="#tokens"]', {
-        element: (link) => void link.setAttribute("href", "#sandbox").setInnerContent("Sandbox"),
-      })
-      .on('section[aria-labelledby="tokens"]', {
-        element: (tokens) => void tokens.replace(section, { html: true }),
+      .on("main", {
+        element(main) {
+          main.setAttribute("data-token", token);
+          main.before(note, { html: true });
+        },
       })
       .transform(response);
   };
