@@ -12,8 +12,9 @@ export type { Collection, Contract, ContractSource } from "./contract/contract.t
 export type { Handler, RequestContext } from "./http/handler.ts";
 export type { Operation } from "./http/operation.ts";
 export { decimalSum } from "./plants/decimal-sum.ts";
-export { defineOperation } from "./plants/define-operation.ts";
 export { collectionOperations } from "./plants/index.ts";
+export { defineOwnOperation as defineOperation } from "./plants/own-operation.ts";
+export { type CollectionStore, etagOf, type OwnStore } from "./plants/own-store.ts";
 export { boolean, int32, int64, optional, plantId, text } from "./plants/parameters.ts";
 export { ListenError, type RunningServer, type ServerOptions, startServer } from "./service/server.ts";
 export type { PlantStore, StoreEvents } from "./store/plant-store.ts";

@@ -4,8 +4,9 @@ import type { Authenticator } from "../auth/authenticator.ts";
 import type { ResolveCreator } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
 import type { Access } from "../contract/access.ts";
-import type { Contract } from "../contract/contract.ts";
+import type { Collection, Contract } from "../contract/contract.ts";
 import type { ErrorFormat } from "../contract/error-format.ts";
+import type { PlantId } from "../contract/plant-id.ts";
 import type { CreateQueue } from "../store/group-commit.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import type { BodyReader } from "./body-reader.ts";
@@ -56,6 +57,8 @@ export interface OperationServices {
   /** Undefined where callers have no rate. */
   readonly rateLimit: RateLimit | undefined;
   readonly bodyReader: BodyReader;
+  /** Makes the id of a resource without one. */
+  readonly newId: (collection: Collection) => PlantId;
   readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
   /** Reads and edits for a caller; undefined if nothing needs them. */
   readonly storeOf: ((callerKey: string) => OperationStore) | undefined;

@@ -8,12 +8,13 @@ import { withArticle } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
 import type { OperationDocument } from "../http/operation-document.ts";
 import { parseExactJson } from "../json/exact-json.ts";
-import { defineOperation, type Reply } from "./define-operation.ts";
+import { defineOperation } from "./define-operation.ts";
 import { type EditKind, editedPlant, parseEdit } from "./edit-bodies.ts";
 import { type Edited, editOne } from "./edit-one.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
 import type { StoredOne } from "./read-one.ts";
+import type { Reply } from "./run-operation.ts";
 
 /** The media type of a merge patch. */
 const mergePatchType = "application/merge-patch+json";

@@ -8,6 +8,7 @@ import type { ReadConnection } from "../store/shared/page.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../store/shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../store/shared/sql-tokens.ts";
 import type { SqlWork } from "../store/shared/sql-work.ts";
+import type { RecordedTransaction } from "../store/shared/transaction.ts";
 import { Database, sizeLimitOperation } from "../store/sqlite/driver.ts";
 import { migrate } from "../store/sqlite/migrations.ts";
 import { SqlitePlants } from "../store/sqlite/plants.ts";
@@ -57,6 +58,10 @@ export class MemoryStore implements PlantStore {
 
   async edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
     return this.#current.transactions.change(() => editWork(this.contract, edits));
+  }
+
+  async transact(transaction: RecordedTransaction): Promise<EditOutcome> {
+    return this.#current.transactions.transact(this.contract, transaction);
   }
 
   async bytesOnDisk(): Promise<number> {

@@ -12,6 +12,7 @@ import { TokenCache } from "../auth/token-cache.ts";
 import { internalError } from "../base/errors.ts";
 import { type Clock, ServerEvents } from "../base/server-event.ts";
 import type { Collection } from "../contract/contract.ts";
+import type { PlantId } from "../contract/plant-id.ts";
 import { BodyReader } from "../http/body-reader.ts";
 import { ConnectionLimit } from "../http/connection-limit.ts";
 import { type AllowedOrigins, withCors } from "../http/cors.ts";
@@ -250,9 +251,12 @@ async function composeService(
       : undefined;
   const publicPath = publicUrl === undefined ? basePath : new URL(publicUrl).pathname.replace(/\/$/, "");
   const randomPart = randomProcess();
+  const idMakers = new Map(
+    collections.map((each) => [each, idMaker(each.id.format ?? "int64", wallNow, randomPart)] as const),
+  );
   const targetOf = (collection: Collection): CreateTarget => ({
     collection,
-    newId: idMaker(collection.id.format ?? "int64", wallNow, randomPart),
+    newId: idMakers.get(collection) as () => PlantId,
     itemPath: itemPathOf(collection, publicPath, others),
     readStored: single && readsRetries(collection) ? (id) => readStored(single, collection, id) : undefined,
     // Without an id a create may have an Idempotency-Key.
@@ -271,6 +275,7 @@ async function composeService(
     contract,
     operations,
     bodyReader,
+    newId: (collection) => (idMakers.get(collection) as () => PlantId)(),
     storeOf: single && others.length > 0 ? await openOperationStore(store, single, resources) : undefined,
     basePath,
     publicUrl,

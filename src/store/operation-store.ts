@@ -8,6 +8,7 @@ import { PlantLocked, type PlantStore } from "./plant-store.ts";
 import type { ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import { type PlantRow, rowReader } from "./shared/plant-rows.ts";
+import type { RecordedTransaction } from "./shared/transaction.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 
 export interface OperationStore {
@@ -20,6 +21,8 @@ export interface OperationStore {
   get(collection: Collection, id: PlantId): Promise<PlantRow | undefined>;
   /** Reads lists. Never delays creates. */
   readonly read: Pick<ReadConnection, "inTime" | "query" | "page">;
+  /** Commits a transaction, see PlantStore.transact. */
+  transact(transaction: RecordedTransaction): Promise<EditOutcome>;
   /**
    * Runs work that reads a plant and then edits it. Other changes of this plant by `change` wait
    * for it; those of other plants share its transaction.
@@ -57,6 +60,7 @@ export async function openOperationStore(
     ]),
   );
   const edits = new Groups({ callsMax, waitMsMax }, (some: readonly RecordedEdit[]) => editEach(store, some));
+  const transactions = new Turns(waitMsMax, sql.callsMax);
   /** The changes of each plant that is being changed. */
   const changes = new Map<string, { readonly turns: Turns; count: number }>();
   return (caller) => ({
@@ -68,6 +72,7 @@ export async function openOperationStore(
         lists.run(caller, () => sql.query(...query)) as Promise<never[]>,
       page: (...page) => lists.run(caller, () => sql.page(...page)),
     },
+    transact: (transaction) => transactions.run(caller, () => store.transact(transaction)),
     change({ table }, id, work) {
       const key = `${table} ${id}`;
       const own = changes.get(key) ?? { turns: new Turns(waitMsMax), count: 0 };

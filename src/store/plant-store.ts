@@ -6,6 +6,7 @@ import type { ContractChoice } from "./migration/migration.ts";
 import type { ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import type { TokenStore } from "./shared/sql-tokens.ts";
+import type { RecordedTransaction } from "./shared/transaction.ts";
 
 /**
  * The result of one plant of a batch:
@@ -86,6 +87,12 @@ export interface PlantStore extends AsyncDisposable {
    * plants; if the connection is lost, the edits may have been made.
    */
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]>;
+
+  /**
+   * Makes the edits of a transaction, with their rows in the history, if all that it has read is as it
+   * was found; otherwise it is `changed`, and nothing is made. Rejects as `edit` does.
+   */
+  transact(transaction: RecordedTransaction): Promise<EditOutcome>;
 
   /**
    * The size of the store on disk with its indexes and WAL, without counting plants. Rejects with

@@ -1,6 +1,7 @@
 // A server in the process of the test, on a free port, if the process is not the subject.
 
 import { type ServerEvent, ServerEvents } from "../../src/base/server-event.ts";
+import type { ContractSource } from "../../src/contract/contract.ts";
 import { compiler } from "../../src/openapi/compiler.ts";
 import { type ServerOptions, startServer } from "../../src/service/server.ts";
 import type { ServerStore } from "../../src/store/group-commit.ts";
@@ -13,6 +14,8 @@ type InProcessOptions = Omit<ServerOptions, "store" | "events"> & {
   readonly store?: ServerStore;
   /** As --database takes it; a store in a temporary folder by default. */
   readonly database?: string;
+  /** The Plant Store's by default. */
+  readonly contract?: ContractSource;
 };
 
 export type InProcessServer = Awaited<ReturnType<typeof startInProcess>>;
@@ -24,6 +27,7 @@ export type InProcessServer = Awaited<ReturnType<typeof startInProcess>>;
 export async function startInProcess({
   database: givenDatabase,
   store: givenStore,
+  contract,
   ...options
 }: InProcessOptions = {}) {
   await using starting = new AsyncDisposableStack();
@@ -41,7 +45,7 @@ export async function startInProcess({
         onTaskFailed: (reason) => hub.emit({ kind: "storeTaskFailed", reason }),
         onFailed: ({ message }) => hub.emit({ kind: "storeFailed", reason: message }),
       },
-      { compiler },
+      { compiler, ...(contract && { contract }) },
     ));
   starting.use(store);
   const admin = { host: "127.0.0.1", port: 0 };

@@ -20,7 +20,7 @@ type ShardMaps = ReadonlyMap<string, ShardMap>;
 /** The name of the queue of collections that Citus has not distributed by a hash that is known. */
 const coordinatorName = "coordinator";
 
-export const citus: Cluster = { openQueue: openNodeQueues, bytesOnNodes };
+export const citus: Cluster = { openQueue: openNodeQueues, isDistributed, bytesOnNodes };
 
 /** Opens the queues of all nodes; undefined unless Citus has distributed the plants. */
 async function openNodeQueues(
@@ -41,6 +41,11 @@ async function openNodeQueues(
 /** The hash of a text is PostgreSQL's own; batches of texts go by way of the coordinator. */
 function hasMap(maps: ShardMaps, { id, table }: Collection): boolean {
   return id.type.kind === "integer" && maps.has(table);
+}
+
+/** Whether Citus has distributed the plants of any collection. */
+async function isDistributed(connection: Queries): Promise<boolean> {
+  return (await readShardMaps(connection)).size > 0;
 }
 
 /** The size of the plants and their indexes on all nodes; 0 unless Citus has distributed them. */

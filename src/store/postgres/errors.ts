@@ -57,6 +57,11 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === lockNotAvailable;
 }
 
+/** Whether a serialisable transaction has met another one: no serial order has both. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof DatabaseError && /^(?:40001|40P01|55P03)$/.test(error.code ?? "");
+}
+
 /** Classifies what was thrown, as an `internalError` unless it is of the database or its client. */
 export function classifyError(error: unknown): Failure {
   if (error instanceof ConnectionLost)

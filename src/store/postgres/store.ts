@@ -14,8 +14,14 @@ import {
 import { type EditOutcome, type RecordedEdit, recordedEdits } from "../shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
+import {
+  isOfOneResource,
+  type RecordedTransaction,
+  TransactionConflict,
+  transactionWork,
+} from "../shared/transaction.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
-import { classifyError, errorReason, isLockTimeout, rejectForOperator } from "./errors.ts";
+import { classifyError, errorReason, isConflict, isLockTimeout, rejectForOperator } from "./errors.ts";
 import type { HostPool, Queries } from "./host-pool.ts";
 import { openSchema } from "./migrations.ts";
 import { createPlants, probe } from "./plants.ts";
@@ -39,6 +45,8 @@ export interface Cluster {
     limits: QueueLimits,
     context: QueueContext,
   ): Promise<CreateQueue | undefined>;
+  /** Whether the plants are on several nodes, which have no snapshot in common. */
+  isDistributed(coordinator: Queries): Promise<boolean>;
   /** The size of the plants on nodes besides the coordinator. */
   bytesOnNodes(coordinator: Queries): Promise<number>;
 }
@@ -126,6 +134,29 @@ export class PostgresStore implements ServerStore {
           );
         return rejectForOperator(error);
       });
+  }
+
+  async transact(transaction: RecordedTransaction): Promise<EditOutcome> {
+    if (await this.#edits.once((pool) => this.#cluster.isDistributed(pool)).catch(rejectForOperator)) {
+      if (!isOfOneResource(transaction))
+        throw new Error(
+          "on Citus a transaction reads and changes one resource, by its id; use PostgreSQL for transactions of several",
+        );
+      const [outcome = "done"] = transaction.edits.length === 0 ? [] : await this.edit(transaction.edits);
+      return outcome;
+    }
+    const commit = async (connection: Queries) => {
+      try {
+        const last = await runWork(connection, transactionWork(this.contract, transaction, ' COLLATE "C"'));
+        return { result: "done" as const, last: last.map(toStatement) };
+      } catch (error) {
+        if (!(error instanceof TransactionConflict)) throw error;
+        return { result: "changed" as const, last: [{ text: "ROLLBACK" }] };
+      }
+    };
+    return this.#edits
+      .once((pool) => pool.transactionEndingWith(commit, { mode: "ISOLATION LEVEL SERIALIZABLE" }))
+      .catch((error) => (isConflict(error) ? "changed" : rejectForOperator(error)));
   }
 
   assertWritable(): Promise<void> {

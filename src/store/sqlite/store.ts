@@ -8,6 +8,7 @@ import type { ReadConnection } from "../shared/page.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
+import type { RecordedTransaction } from "../shared/transaction.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { type OpenDatabase, openChosen, openDatabase } from "./connection.ts";
@@ -101,6 +102,10 @@ export class SqliteStore implements PlantStore {
 
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
     return this.#withIntactFiles(() => this.#transactions.change(() => editWork(this.contract, edits)));
+  }
+
+  transact(transaction: RecordedTransaction): Promise<EditOutcome> {
+    return this.#withIntactFiles(() => this.#transactions.transact(this.contract, transaction));
   }
 
   assertWritable(): Promise<void> {

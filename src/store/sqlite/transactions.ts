@@ -1,7 +1,10 @@
 // Runs transactions on a store that other processes use at the same time.
 
 import { OperatorError } from "../../base/operator-error.ts";
+import type { Contract } from "../../contract/contract.ts";
+import type { EditOutcome } from "../shared/plant-edit.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
+import { type RecordedTransaction, TransactionConflict, wholeTransaction } from "../shared/transaction.ts";
 import { isFailedFsync } from "./disk-failure.ts";
 import { type Database, isLocked, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";
@@ -43,6 +46,17 @@ export class Transactions {
       // After some errors, such as a full disk, SQLite has already rolled back.
       if (this.database.inTransaction) this.database.run("ROLLBACK");
       throw error;
+    }
+  }
+
+  /** Compares and changes, see PlantStore.transact. Throws an OperatorError as `change` does. */
+  transact(contract: Contract, transaction: RecordedTransaction): EditOutcome {
+    try {
+      this.change(() => wholeTransaction(contract, transaction));
+      return "done";
+    } catch (error) {
+      if (!(error instanceof TransactionConflict)) throw error;
+      return "changed";
     }
   }
 

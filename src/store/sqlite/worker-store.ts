@@ -7,6 +7,7 @@ import type { NewEntry, OpenMode, OpenOptions, Outcome, PlantStore, StoreEvents 
 import type { ReadConnection } from "../shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "../shared/plant-edit.ts";
 import type { TokenStore } from "../shared/sql-tokens.ts";
+import type { RecordedTransaction } from "../shared/transaction.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import type { openCheckpoints } from "./checkpoint-worker.ts";
 import type { openStore } from "./commit-worker.ts";
@@ -112,6 +113,10 @@ export class SqliteWorkerStore implements PlantStore {
 
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
     return this.#commitThread.served.store.edit(edits);
+  }
+
+  transact(transaction: RecordedTransaction): Promise<EditOutcome> {
+    return this.#commitThread.served.store.transact(transaction);
   }
 
   async bytesOnDisk(): Promise<number> {

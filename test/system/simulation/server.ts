@@ -70,6 +70,7 @@ export class SimulatedServer {
         }),
       ],
       storeOf: undefined,
+      newId: () => 1n,
       authenticator: new Authenticator(this.#tokens, undefined),
       resolveCreator: async () => undefined,
       groupCommit: this.#mutated(this.#groupCommit),

@@ -41,6 +41,7 @@ function handlerWith(
       contract: plantStore,
       operations: [createOperation(target)],
       storeOf: undefined,
+      newId: () => 1n,
       authenticator: { authenticate },
       resolveCreator,
       rateLimit: undefined,

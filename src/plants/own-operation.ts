@@ -1,0 +1,34 @@
+// Defines an operation of one's own, whose handler gets the store that it may change.
+
+import type { Operation } from "../http/operation.ts";
+import { type DeclaredInput, defineOperation, type OperationOptions } from "./define-operation.ts";
+import { type CollectionTypes, type OwnStore, ownStore } from "./own-store.ts";
+import type { Parameters } from "./parameters.ts";
+import type { OperationCall } from "./run-operation.ts";
+
+/** What the handler of an operation of one's own gets besides what was sent. */
+export interface OwnCall<Types extends CollectionTypes>
+  extends Pick<OperationCall, "caller" | "url" | "headers" | "contract"> {
+  readonly store: OwnStore<Types>;
+}
+
+export function ownCall<Types extends CollectionTypes>(call: OperationCall): OwnCall<Types> {
+  const { caller, url, headers, contract } = call;
+  return { caller, url, headers, contract, store: ownStore(call) };
+}
+
+/**
+ * Makes an operation that no contract describes: it authenticates, validates, and responds with what its
+ * handler returns.
+ */
+export function defineOwnOperation<
+  const Declared extends Parameters = Record<never, never>,
+  Body = undefined,
+>(options: OperationOptions<Declared, Body, OwnCall<CollectionTypes>>): Operation {
+  const { handle } = options;
+  return defineOperation<Declared, Body>({
+    ...options,
+    handle: (call: OperationCall & DeclaredInput<Declared, Body>) =>
+      handle({ ...ownCall(call), parameters: call.parameters, body: call.body }),
+  });
+}

@@ -1,0 +1,137 @@
+// One run of a transaction: remembers what it reads, collects what it changes, and commits both.
+
+import type { Caller } from "../auth/caller.ts";
+import { type Collection, type Plant, valuesEqual } from "../contract/contract.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import type { OperationStore } from "../store/operation-store.ts";
+import type { EditOutcome, RecordedEdit } from "../store/shared/plant-edit.ts";
+import { rowColumns } from "../store/shared/plant-rows.ts";
+import { digestOf, type RecordedRead } from "../store/shared/transaction.ts";
+import type { SqlStatement } from "../store/sql-connection.ts";
+import { clientEditor } from "./edit-one.ts";
+import { EditRun } from "./edits.ts";
+import { readOne, type StoredOne, toStored } from "./read-one.ts";
+
+interface Change {
+  readonly collection: Collection;
+  readonly id: PlantId;
+  /** The resource before the transaction; undefined if there was none. */
+  readonly before: StoredOne | undefined;
+  readonly after: Plant | undefined;
+}
+
+export class Transaction {
+  readonly #store: OperationStore;
+  /** The time of its changes, in milliseconds since the epoch. */
+  readonly #time = Date.now();
+  readonly #reads: RecordedRead[] = [];
+  /** The resources that were read or created, by their tables and ids. */
+  readonly #found = new Map<string, StoredOne | undefined>();
+  readonly #changes = new Map<string, Change>();
+  #isEnded = false;
+
+  constructor(store: OperationStore) {
+    this.#store = store;
+  }
+
+  /** Reads a resource as the transaction has left it. */
+  async read(collection: Collection, id: PlantId): Promise<StoredOne | undefined> {
+    this.#assertOpen();
+    const key = keyOf(collection, id);
+    const change = this.#changes.get(key);
+    if (change !== undefined) return change.after && this.#toStored(change, change.after);
+    if (this.#found.has(key)) return this.#found.get(key);
+    const row = await this.#store.get(collection, id);
+    const sql = `SELECT ${rowColumns(collection)} FROM "${collection.table}" WHERE id = $1`;
+    const resource = { table: collection.table, id };
+    this.#reads.push({ sql, parameters: [id], found: digestOf(row === undefined ? [] : [row]), resource });
+    const stored = await readOne(collection, { get: async () => row }, id);
+    this.#found.set(key, stored);
+    return stored;
+  }
+
+  /** Runs SQL that reads what is stored, for which nothing may have been changed. */
+  async query<Row extends object>(statement: SqlStatement): Promise<Row[]> {
+    this.#assertOpen();
+    if (this.#changes.size > 0)
+      throw new Error(
+        "A transaction lists and queries before it changes anything: it would not find its changes",
+      );
+    const rows = await this.#store.read.query<Row>(statement.sql, statement.parameters);
+    this.#reads.push({ ...statement, found: digestOf(rows), resource: undefined });
+    return rows;
+  }
+
+  /** Stores a resource, or deletes it. */
+  set(
+    collection: Collection,
+    id: PlantId,
+    before: StoredOne | undefined,
+    after: Plant | undefined,
+  ): StoredOne | undefined {
+    this.#assertOpen();
+    const key = keyOf(collection, id);
+    const change = {
+      collection,
+      id,
+      before: this.#changes.has(key) ? this.#changes.get(key)?.before : before,
+      after,
+    };
+    this.#changes.set(key, change);
+    return after && this.#toStored(change, after);
+  }
+
+  /** Forgets its changes. */
+  undo(): void {
+    this.#changes.clear();
+  }
+
+  get creates(): boolean {
+    return this.#effective().some(({ before }) => before === undefined);
+  }
+
+  /** Commits it for a caller: `changed` if something was no longer as it was found. */
+  async commit(caller: Caller): Promise<EditOutcome> {
+    this.#isEnded = true;
+    const changes = this.#effective();
+    // One read is as it was at its time.
+    if (changes.length === 0 && this.#reads.length < 2) return "done";
+    const edits: RecordedEdit[] = [];
+    const capture = async (some: readonly RecordedEdit[]) => {
+      edits.push(...some);
+      return some.map(() => "done" as const);
+    };
+    const run = new EditRun({ edit: capture }, clientEditor(caller));
+    for (const { collection, id, before, after } of changes) {
+      const createdAt = before?.createdAt ?? BigInt(this.#time);
+      const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
+      const edit = { id, expected: before?.plant.values, replacement: after?.values, creation };
+      await run.edit(collection, [edit], this.#time);
+    }
+    return await this.#store.transact({ reads: this.#reads, edits });
+  }
+
+  #effective(): Change[] {
+    return [...this.#changes.values()].filter(({ collection, before, after }) =>
+      before === undefined || after === undefined
+        ? before !== after
+        : !valuesEqual(collection, before.plant.values, after.values),
+    );
+  }
+
+  #toStored({ collection, before }: Change, after: Plant): StoredOne {
+    const isKept = before !== undefined && valuesEqual(collection, before.plant.values, after.values);
+    if (isKept) return before;
+    const stored = toStored(collection, after, before?.createdAt ?? BigInt(this.#time));
+    const isChanged = before !== undefined && collection.keepsChangeTime;
+    return { ...stored, changedAt: isChanged ? BigInt(this.#time) : null };
+  }
+
+  #assertOpen(): void {
+    if (this.#isEnded) throw new Error("The transaction has ended; await each of its calls");
+  }
+}
+
+function keyOf({ table }: Collection, id: PlantId): string {
+  return `${table} ${id}`;
+}
