@@ -30,6 +30,8 @@ export interface Field {
   readonly schema: Json;
   /** Whether responses have it, or what they leave out of its values: what is writeOnly. */
   readonly shown: Shown;
+  /** The keywords of the schema that restrict values, in a text that is equal where they are. */
+  readonly restrictions: string;
 }
 
 /** Whether a response has a value, or the filter of what it leaves out of it. */
@@ -216,8 +218,13 @@ export interface Contract {
 export interface Collection {
   /** The name in commands and addresses: the last segment of its path, or all of it. */
   readonly name: string;
-  /** The name of its table, which SQL has in quotes. It follows from the path alone. */
+  /**
+   * The name of its table, which SQL has in quotes. It follows from the path, until a store has it
+   * under another one, see withTables.
+   */
   readonly table: string;
+  /** Names that the id and fields had in the store's history, and those that they have now. */
+  readonly renamed: Readonly<Record<string, string>>;
   readonly words: Words;
   /** The path of the collection, percent-encoded, such as "/plants". */
   readonly path: string;
@@ -231,6 +238,8 @@ export interface Collection {
     readonly name: string;
     readonly type: FieldType<PlantId>;
     readonly schema: Json;
+    /** See Field.restrictions. */
+    readonly restrictions: string;
     /** How the server makes it; undefined if every body must have it. */
     readonly format: IdFormat | undefined;
     /** Whether a body must have it. Otherwise the server chooses one if it is not sent. */
@@ -240,7 +249,9 @@ export interface Collection {
   };
   readonly fields: readonly Field[];
   /** The schema of the body, where it says more than those of the id and the fields. */
-  readonly body: { readonly schema: Json; readonly check: SchemaCheck } | undefined;
+  readonly body:
+    | { readonly schema: Json; readonly check: SchemaCheck; readonly restrictions: string }
+    | undefined;
   /** Whether a body may have unknown members, which are ignored. */
   readonly allowsOthers: boolean;
   /** Whether a create without the header field Idempotency-Key is rejected. */

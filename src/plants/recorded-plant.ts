@@ -4,6 +4,7 @@ import type { ApiError } from "../base/errors.ts";
 import { type Collection, type Plant, valuesEqual } from "../contract/contract.ts";
 import { parsePlantJson, toValues } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
+import { scanJson } from "../json/json-scanner.ts";
 import { rowReader } from "../store/shared/plant-rows.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 
@@ -13,7 +14,20 @@ import type { SqlConnection } from "../store/sql-connection.ts";
  */
 export function parseRecorded(collection: Collection, json: string): Plant | ApiError {
   const fields = collection.fields.map((field) => ({ ...field, isRequired: false }));
-  return parsePlantJson({ ...collection, fields, body: undefined, allowsOthers: true }, json);
+  const text = withPresentNames(collection, json);
+  return parsePlantJson({ ...collection, fields, body: undefined, allowsOthers: true }, text);
+}
+
+/** The JSON of a plant whose members may have had other names when it was recorded. */
+function withPresentNames({ renamed, id, fields }: Collection, json: string): string {
+  const former = Object.keys(renamed);
+  if (former.length === 0) return json;
+  const scanned = scanJson(json, [id.name, ...fields.map(({ name }) => name), ...former]);
+  if ("error" in scanned) return json;
+  const members = [...scanned.members].map(
+    ([name, text]) => `${JSON.stringify(renamed[name] ?? name)}:${text}`,
+  );
+  return `{${members.join(",")}}`;
 }
 
 /** A plant as it is stored, with the times of its creation and last change. */

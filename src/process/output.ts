@@ -93,10 +93,10 @@ export function formatCount(count: number, { one, many }: Pick<Words, "one" | "m
 
 /** Such as "12 parcels, 3 couriers", from the number of each table. */
 export function formatCounts(
-  collections: readonly Pick<Collection, "table" | "words">[],
+  collections: readonly Pick<Collection, "path" | "words">[],
   counts: ReadonlyMap<string, number>,
 ): string {
-  return collections.map(({ table, words }) => formatCount(counts.get(table) ?? 0, words)).join(", ");
+  return collections.map(({ path, words }) => formatCount(counts.get(path) ?? 0, words)).join(", ");
 }
 
 /** Rows of cells as lines with aligned columns. */

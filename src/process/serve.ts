@@ -59,16 +59,12 @@ export async function serve(
   const parts = { store, own, events: ownProcess.events, now, wallNow: Date.now };
   const { startConfigured } = await loading;
   held?.[Symbol.dispose]();
-  let reporting: Promise<void> | undefined;
-  // Ends after the server, which must not wait for it to stop, and before the store.
-  ownProcess.resources.defer(() => reporting);
   const server = await startConfigured(config, { ...parts, certificate }, ownProcess.resources);
 
   const addresses = addressesOf(config, server);
   ownProcess.logStart(config, addresses);
   // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, store, server, ownProcess.events.emit);
-  reporting = reportGoneCollections(store, ownProcess.events.emit);
   await using _ = accompany?.(addresses, store);
   await ownProcess.waitForStop();
 }
@@ -118,20 +114,6 @@ async function printServerStart(
   });
   // Whoever reads the token may send it before it is stored.
   await server.reloadTokens(issuing);
-}
-
-/** Logs the collections that the contract no longer has. The start does not wait for it. */
-async function reportGoneCollections(store: PlantStore, emit: Emit): Promise<void> {
-  const report = (message: string) => emit({ kind: "notice", message, fields: {} });
-  try {
-    const { describeGoneCollections } = await import("../transfer/gone-collections.ts");
-    await using sql = await store.openSql();
-    for (const sentence of await describeGoneCollections(store.contract, sql))
-      report(`contract: ${sentence}`);
-  } catch (error) {
-    if (!(error instanceof OperatorError)) throw error;
-    report(`the collections of the store could not be listed: ${error.message}`);
-  }
 }
 
 /** Opens the store; undefined if a signal ends the wait for a database that cannot be reached. */

@@ -2,7 +2,8 @@
 
 import type { Collection, Contract, Plant } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import { noChange } from "../store/migration/store-contract.ts";
+import { newMigration } from "../store/migration/migration.ts";
+import { withStoredNames } from "../store/migration/stored-names.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../store/plant-store.ts";
 import type { ReadConnection } from "../store/shared/page.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../store/shared/plant-edit.ts";
@@ -39,11 +40,11 @@ export class MemoryStore implements PlantStore {
 
   /** @param bytesMax the size of the store; from then on a create is `unavailable`. */
   constructor(contract: Contract, onUnavailable: OnUnavailable, bytesMax = bytesMaxDefault) {
-    this.contract = contract;
+    this.contract = withStoredNames(contract);
     this.#onUnavailable = onUnavailable;
     this.#bytesMax = bytesMax;
     using empty = new Database(":memory:", databaseOptions);
-    migrate(empty, "the store in memory", { contract, change: noChange() });
+    migrate(empty, "the store in memory", newMigration("sqlite", this.contract));
     this.#current = this.#open(empty.serialize());
     const run = async <Result>(work: () => SqlWork<Result>) => {
       const { database, transactions } = this.#current;

@@ -39,7 +39,7 @@ import { assertOwnWal } from "../store/sqlite/wal-owner.ts";
 
 /** The contents of a verified copy. */
 interface CopiedStore {
-  /** Their number in each table of a collection. */
+  /** Their number by the path of their collection. */
   readonly plants: ReadonlyMap<string, number>;
   readonly contract: ContractSource;
 }
@@ -286,7 +286,7 @@ function verifyCopy(path: string, name: string): CopiedStore {
     const { source = plantStoreSource, tables } = findStore(database, name);
     const countOf = (table: string) =>
       Number(database.query(`SELECT count(*) FROM "${table}"`).values()[0]?.[0]);
-    const plants = new Map([...tables.keys()].map((table) => [table, countOf(table)]));
+    const plants = new Map([...tables].map(([table, { path }]) => [path, countOf(table)]));
     return { plants, contract: source };
   } catch (error) {
     if (error instanceof SQLiteError)

@@ -46,7 +46,7 @@ export function demoCommand(): Command {
       },
       { contract },
     );
-    const counts = new Map(collections.map(({ table, examples }) => [table, examples.length]));
+    const counts = new Map(collections.map(({ path, examples }) => [path, examples.length]));
     printError(
       `A demonstration: its ${formatCounts(collections, counts)} and ${folder} are removed when the server stops.`,
     );

@@ -5,7 +5,8 @@ import { printError } from "../../process/output.ts";
 import { storeAt } from "../../store/open-store.ts";
 import type { OnUnavailable, OpenMode, OpenOptions, PlantStore } from "../../store/plant-store.ts";
 
-interface WithStoreOptions extends Pick<OpenOptions, "contract" | "dropFields" | "onMigrated" | "signal"> {
+interface WithStoreOptions
+  extends Pick<OpenOptions, "contract" | "dropFields" | "renames" | "onMigrated" | "onProgress" | "signal"> {
   /** Called with the reason when a plant cannot be created. */
   readonly onUnavailable?: OnUnavailable;
 }

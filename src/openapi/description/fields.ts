@@ -12,6 +12,7 @@ import {
 } from "../../contract/stored-types.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import type { Place } from "../document/place.ts";
+import { restrictionsText } from "../schema/restrictions.ts";
 import { filterOfProperty, isHiddenIn, type ObjectSchema, type Property } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
@@ -71,6 +72,7 @@ export async function readFields(
       fill: property.isRequired ? toFieldValue(type, schema.default) : undefined,
       schema,
       shown: !isHiddenIn(property, "response") && (filterOfProperty(property, "response") ?? true),
+      restrictions: restrictionsText(schema),
     });
   }
   return fields;
@@ -186,7 +188,7 @@ export async function readId(
     throw place.error(
       `the ${name} of POST ${path} must be required, or one that the server can make: any positive integer of some bits, a UUID, or a string with room for 26 characters`,
     );
-  return { name, type, schema, format, isRequired, isAccepted };
+  return { name, type, schema, restrictions: restrictionsText(schema), format, isRequired, isAccepted };
 }
 
 /** Texts that are no segment of a path (RFC 3986, section 5.2.4). */

@@ -22,6 +22,7 @@ import { isObject, type Json } from "../../json/json-values.ts";
 import { decodePercent, encodePath } from "../../json/percent-encoding.ts";
 import { parseDescription } from "../document/description-text.ts";
 import { ContractError, faultOf, Place, schemaName } from "../document/place.ts";
+import { restrictionsText } from "../schema/restrictions.ts";
 import { readOnlyNames } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
 import { type DescribedCollection, findCollections } from "./collection.ts";
@@ -130,6 +131,7 @@ async function readCollection(
   common: ErrorShape,
 ): Promise<Omit<Collection, "name">> {
   const { path, item, operation, media, body, wrapper, returned, id, success } = described;
+  const whole = body.isEnforced ? undefined : expandSchema(body.place);
   const examples = mediaExamples(media)
     .filter(isObject)
     .map((each) => resourceOf(each, wrapper));
@@ -145,6 +147,7 @@ async function readCollection(
   const resource = { id, fields, fills: reading.fills };
   const collection = {
     table: tableNameOf(path),
+    renamed: {},
     words,
     path: encodePath(path),
     itemPath: encodePath(item === undefined ? `${collectionPath(path)}/{id}` : pathOfOne(item.path)),
@@ -152,9 +155,11 @@ async function readCollection(
     describedPath: path,
     id,
     fields,
-    body: body.isEnforced
-      ? undefined
-      : { schema: expandSchema(schema), check: await checkOf(schema, { hidden: ignored }) },
+    body: whole && {
+      schema: whole,
+      check: await checkOf(schema, { hidden: ignored }),
+      restrictions: restrictionsText(whole),
+    },
     allowsOthers: body.isOpen || !body.isEnforced,
     wrapper,
     requiresKey: !id.isRequired && requiresKey(operation),

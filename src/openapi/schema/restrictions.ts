@@ -1,6 +1,7 @@
 // Tells the keywords of schemas that restrict values from others, and compares what they restrict.
 
 import { isDeepStrictEqual } from "node:util";
+import { toExactJson } from "../../json/exact-json.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 
 /** The properties of a schema; none if it names none. */
@@ -73,6 +74,18 @@ function restrictionsOf(schema: Json): Json {
 function restrictionsIn(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(restrictionsIn);
   return isObject(value) ? restrictionsOf(value) : value;
+}
+
+/** The keywords of a schema that restrict values, in the order of their names. */
+export function restrictionsText(schema: Json): string {
+  return toExactJson(sorted(restrictionsOf(schema)));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(members.map(([name, each]) => [name, sorted(each)]));
 }
 
 /** Whether two schemas restrict values by the same keywords. */

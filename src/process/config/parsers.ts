@@ -104,6 +104,16 @@ export const parsePasswordHash = textThat(
 
 export const parseFieldNames = listOf((name) => name !== "", "has an empty name between commas");
 
+const parseRenameList = listOf(
+  (text) => /^[^=]+=[^=]+$/.test(text),
+  "is not a list such as phone=telephone,/parcels=/packages",
+);
+
+/** The new names by the old ones. */
+export function parseRenames(text: string): ReadonlyMap<string, string> {
+  return new Map(parseRenameList(text).map((each) => each.split("=") as [string, string]));
+}
+
 const parseNames = listOf(
   (name) => /^(?!-)[a-z0-9-]+(?:\.[a-z0-9-]+)*$/.test(name),
   "is not a list of host names such as console.plants.example, separated by commas",

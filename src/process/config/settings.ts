@@ -20,6 +20,7 @@ import {
   parsePort,
   parsePortOrOff,
   parsePublicUrl,
+  parseRenames,
   parseSinceTime,
   parseSwitch,
   parseText,
@@ -384,8 +385,14 @@ const commandSettings = {
   dropFields: {
     flag: "--drop-fields <names>",
     description:
-      "fields, and paths of collections, that the contract no longer has, separated by commas: their values stay, hidden",
+      "fields, and paths of collections, that the contract no longer has, separated by commas: their values are deleted",
     parse: parseFieldNames,
+  },
+  renameFields: {
+    flag: "--rename-fields <names>",
+    description:
+      "fields, and paths of collections, that have another name in the contract, as OLD=NEW, separated by commas",
+    parse: parseRenames,
   },
   allFolder: {
     flag: "--all <folder>",

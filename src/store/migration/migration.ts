@@ -4,54 +4,70 @@
 import { OperatorError } from "../../base/operator-error.ts";
 import type { ContractCompiler } from "../../contract/compiler.ts";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
 import { changeTimeColumn } from "../shared/plant-rows.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";
 import type { SqlStatement } from "../sql-connection.ts";
-import { parseSchemas, schemasJson } from "./kept-schemas.ts";
 import {
-  collectionStatements,
+  type ContractChange,
+  compareContracts,
+  countSql,
+  isSameSource,
+  type MigrationReport,
+  newStore,
+  type Renames,
+  reportChange,
+  sameContract,
+} from "./contract-change.ts";
+import { Scan } from "./scan.ts";
+import {
+  changeStatements,
   type Engine,
-  fieldChecks,
+  fillStatements,
+  literal,
   migrationStatements,
   newestVersion,
   type StoredTables,
   storedTables,
 } from "./schema.ts";
-import {
-  type ContractChange,
-  chooseContract,
-  countSql,
-  isSameSource,
-  type MigrationReport,
-  reportChange,
-} from "./store-contract.ts";
+import { renamedJson, withStoredNames } from "./stored-names.ts";
 
 /** The contract that a store was opened with last, as it is stored. */
 export interface StoredContract {
+  /** How many contracts the store has had. */
+  readonly number: number;
   readonly text: string;
   readonly json: string | null;
-  /** See kept-schemas.ts. */
-  readonly schemas: string;
+  /** See stored-names.ts. */
+  readonly renamed: string;
 }
 
 /** A store before it is opened. */
 export interface FoundStore {
   /** 0 if there is none yet; then it has neither contract nor tables. */
   readonly version: number;
+  readonly number: number;
   readonly source: ContractSource | undefined;
-  readonly schemas: string | null;
+  readonly renamed: string | null;
   readonly tables: StoredTables;
 }
 
-export const noStore: FoundStore = { version: 0, source: undefined, schemas: null, tables: new Map() };
+export const noStore: FoundStore = {
+  version: 0,
+  number: 0,
+  source: undefined,
+  renamed: null,
+  tables: new Map(),
+};
 
 /** A store whose version is not 0. */
 export function* foundStore(
   engine: Engine,
   version: number,
-  { text, json, schemas }: StoredContract,
+  { number, text, json, renamed }: StoredContract,
 ): SqlWork<FoundStore> {
-  return { version, source: { text, json: json ?? undefined }, schemas, tables: yield* storedTables(engine) };
+  const source = { text, json: json ?? undefined };
+  return { version, number: Number(number), source, renamed, tables: yield* storedTables(engine) };
 }
 
 /** Throws an OperatorError if a newer program has written a store. */
@@ -80,6 +96,14 @@ export function notUpToDate(store: string, version: number, wanted?: ContractSou
 export interface Migration extends Pick<ContractChoice, "dropFields"> {
   readonly contract: Contract;
   readonly change: ContractChange;
+  /** What is stored must fit the contract. */
+  readonly scan: Scan;
+}
+
+/** The creation of a store. */
+export function newMigration(engine: Engine, contract: Contract): Migration {
+  const change = newStore(contract);
+  return { contract, change, scan: new Scan(engine, change) };
 }
 
 /** Undefined if nothing was done, as the store has another contract than the change is from. */
@@ -87,13 +111,24 @@ export type MigrationResult = MigrationReport | undefined;
 
 /** How an engine finds and migrates a store that is being opened. */
 interface OpeningStore {
+  readonly engine: Engine;
   /** How messages call it. */
   readonly name: string;
   readonly mayMigrate: boolean;
   readonly find: () => FoundStore | Promise<FoundStore>;
+  /** Runs work in a transaction, for which it may wait. */
+  readonly transaction: <Result>(work: () => SqlWork<Result>) => Result | Promise<Result>;
   /** Runs upgradeWork in one transaction. */
   readonly migrate: (migration: Migration) => MigrationResult | Promise<MigrationResult>;
+  /**
+   * Deletes what was dropped from the files, also what a migration that was killed has left. Resolves
+   * with a sentence about what stays there.
+   */
+  readonly erase: (change: ContractChange, onProgress: OnProgress) => Promise<readonly string[]>;
 }
+
+/** Called with the rows of a task that are done, and how many there are. */
+export type OnProgress = (done: number, rows: number) => void;
 
 /** The contract to open a store with: its own by default. */
 export interface ContractChoice {
@@ -101,11 +136,13 @@ export interface ContractChoice {
   readonly contract?: ContractSource | undefined;
   /**
    * The fields, and paths of collections, that the contract may drop although plants have values of
-   * them.
+   * them. They are deleted. Without it, what is being deleted may stay for the next migration.
    */
   readonly dropFields?: readonly string[] | undefined;
-  /** Called once the store was created or migrated. */
-  readonly onMigrated?: ((report: MigrationReport) => void) | undefined;
+  readonly renames?: Renames | undefined;
+  /** Called once the store was created or migrated, with sentences about what is left to do. */
+  readonly onMigrated?: ((report: MigrationReport, notes: readonly string[]) => void) | undefined;
+  readonly onProgress?: OnProgress | undefined;
   /**
    * Called before the store is created or migrated, with the contract that is wanted, if any, and
    * again if another process comes first. If it rejects, the store stays as it is. Only servers
@@ -118,22 +155,47 @@ export interface ContractChoice {
  * Chooses the contract of a store, and, if it may, brings its schema to the newest version and to
  * that contract, once if several processes start. Rejects with an OperatorError.
  */
-export async function openContract(
-  { name, mayMigrate, find, migrate }: OpeningStore,
-  { compiler, contract: wanted, dropFields, beforeMigration, onMigrated }: ContractChoice,
-): Promise<Contract> {
+export async function openContract(store: OpeningStore, choice: ContractChoice): Promise<Contract> {
+  const { name, mayMigrate, find, migrate, erase } = store;
+  const { compiler, contract: wanted, dropFields, renames, beforeMigration, onMigrated } = choice;
+  const onProgress = choice.onProgress ?? (() => undefined);
   for (;;) {
     const found = await find();
-    const { contract, change } = await chooseContract(found.source, found.schemas, wanted, compiler);
-    if (isUpToDate(found, contract)) return contract;
+    const { contract, change } = await chooseContract(found, wanted, compiler, renames);
+    if (isUpToDate(found, contract)) {
+      if (mayMigrate && dropFields !== undefined) await erase(change, onProgress);
+      return contract;
+    }
     if (!mayMigrate) throw notUpToDate(name, found.version, wanted);
     await beforeMigration?.(wanted && contract);
-    const report = await migrate({ contract, change, dropFields });
+    const scan = await prepared(store, change, dropFields, onProgress);
+    const report = await migrate({ contract, change, dropFields, scan });
     // Another process may have changed the contract meanwhile.
     if (report === undefined) continue;
-    onMigrated?.(report);
+    const notes = report.dropped.length > 0 ? await erase(change, onProgress) : [];
+    onMigrated?.(report, notes);
     return contract;
   }
+}
+
+/**
+ * The contract to open a store with, with the names that the store has for it: the one that is wanted,
+ * or else its own. Rejects with an OperatorError if the store cannot take it over.
+ */
+async function chooseContract(
+  { source: own, tables, renamed }: FoundStore,
+  wanted: ContractSource | undefined,
+  compiler: ContractCompiler,
+  renames: Renames | undefined,
+): Promise<{ readonly contract: Contract; readonly change: ContractChange }> {
+  const chosen = wanted ?? own;
+  const json = chosen?.json ?? (wanted === undefined || wanted.text === own?.text ? own?.json : undefined);
+  const contract = withStoredNames(await compiler(chosen && { ...chosen, json }), tables, renamed);
+  if (own === undefined) return { contract, change: newStore(contract) };
+  if (isSameSource(own, contract.source)) return { contract, change: sameContract(contract) };
+  const stored = withStoredNames(await compiler(own), tables, renamed);
+  const change = compareContracts(stored, contract, renames);
+  return { contract: change.contract, change };
 }
 
 /** Whether a store has the newest version, this contract, and a column for each of its fields. */
@@ -142,7 +204,7 @@ function isUpToDate({ version, source, tables }: FoundStore, contract: Contract)
     version === newestVersion &&
     isSameSource(source, contract.source) &&
     contract.collections.every(({ table, fields, keepsChangeTime }) => {
-      const columns = tables.get(table);
+      const columns = tables.get(table)?.columns;
       return (
         columns !== undefined &&
         fields.every(({ columnName }) => columns.has(columnName)) &&
@@ -150,6 +212,86 @@ function isUpToDate({ version, source, tables }: FoundStore, contract: Contract)
       );
     })
   );
+}
+
+/** Rows of a transaction between which creates go on, so that the write-ahead log stays short. */
+const partRowsMax = 2_000;
+
+/**
+ * Does what takes long before the contract is switched: reads what is stored, if it may not fit, and
+ * gives plants the defaults that are required. Rejects with an OperatorError if a plant does not fit,
+ * or would lose values.
+ */
+async function prepared(
+  { engine, transaction }: OpeningStore,
+  change: ContractChange,
+  dropFields: readonly string[] | undefined,
+  onProgress: OnProgress,
+): Promise<Scan> {
+  const scan = new Scan(engine, change);
+  if (change.from === undefined) return scan;
+  await transaction(() => reportWork(change, dropFields));
+  if (scan.isNeeded) {
+    const rows = await transaction(() => scan.count());
+    await transaction(() => scan.begin());
+    try {
+      await scan.readAll(transaction, (done) => onProgress(done, rows));
+    } catch (error) {
+      await transaction(() => scan.end());
+      throw error;
+    }
+  }
+  for (const { stored, fields } of change.kept)
+    for (const [before, after] of fields)
+      await inParts(transaction, stored.table, (where) =>
+        fillStatements(before, after, stored.table, engine, { column: before.column, where }),
+      );
+  return scan;
+}
+
+/**
+ * Runs statements on all rows of a table, in transactions of some of them.
+ *
+ * @param write takes a further condition, and returns none if there is nothing to do.
+ */
+export async function inParts(
+  transaction: OpeningStore["transaction"],
+  table: string,
+  write: (where: string) => readonly string[],
+  onPart: (rows: number) => void = () => undefined,
+): Promise<void> {
+  if (write("").length === 0) return;
+  for (let after: PlantId | undefined; ; ) {
+    const part = await transaction(function* () {
+      const from = after === undefined ? "" : ` WHERE id > ${idLiteral(after)}`;
+      const [row] = yield* query<{ last: PlantId | null; rows: bigint | string }>(
+        `SELECT max(id) AS last, count(*) AS rows
+         FROM (SELECT id FROM "${table}"${from} ORDER BY id LIMIT ${partRowsMax}) AS part`,
+      );
+      if (row?.last == null) return undefined;
+      const range = `${after === undefined ? "" : ` AND id > ${idLiteral(after)}`} AND id <= ${idLiteral(row.last)}`;
+      yield write(range).map((sql) => ({ sql }));
+      return { last: row.last, rows: Number(row.rows) };
+    });
+    if (part === undefined) return;
+    after = part.last;
+    onPart(part.rows);
+  }
+}
+
+/** PostgreSQL's client returns an int8 as decimal digits, which a bigint compares with, too. */
+function idLiteral(id: PlantId): string {
+  return typeof id === "bigint" ? String(id) : literal(id, "sqlite");
+}
+
+/** Counts what a change drops, and reports the change. Throws an OperatorError as reportChange does. */
+function* reportWork(
+  change: ContractChange,
+  dropFields: readonly string[] | undefined,
+): SqlWork<MigrationReport> {
+  const counted = yield change.dropped.map((part) => ({ sql: countSql(part) }));
+  const counts = counted.map(([row]) => Number((row as { readonly plants: bigint | string }).plants));
+  return reportChange(change, counts, dropFields);
 }
 
 /**
@@ -160,20 +302,24 @@ function isUpToDate({ version, source, tables }: FoundStore, contract: Contract)
  */
 export function* upgradeWork(
   engine: Engine,
-  { version, source, schemas }: FoundStore,
-  { contract, change, dropFields }: Migration,
+  { version, number, source }: FoundStore,
+  { contract, change, dropFields, scan }: Migration,
   keep: (contract: StoredContract) => readonly SqlStatement[],
 ): SqlWork<MigrationResult> {
-  if (source !== undefined && !isSameSource(change.from, source)) return undefined;
+  if (source === undefined ? change.from !== undefined : !isSameSource(change.from, source)) return undefined;
   yield migrationStatements(version, engine).map((sql) => ({ sql }));
-  const tables = yield* storedTables(engine);
-  const counted = yield change.dropped.map((part) => ({ sql: countSql(part) }));
-  const counts = counted.map(([row]) => Number((row as { readonly plants: bigint | string }).plants));
-  const report = reportChange(change, counts, dropFields);
-  for (const { sql, error } of fieldChecks(change.added, engine, tables))
-    if ((yield* query(sql)).length > 0) throw error;
-  yield collectionStatements(contract.collections, engine, tables).map((sql) => ({ sql }));
+  yield* scan.finish();
+  const report = yield* reportWork(change, dropFields);
+  const statements = changeStatements(change, engine, yield* storedTables(engine), newName);
+  yield statements.map((sql) => ({ sql }));
   const { text, json = null } = contract.source;
-  yield keep({ text, json, schemas: schemasJson(parseSchemas(schemas), contract.collections) });
+  yield keep({ number: number + 1, text, json, renamed: renamedJson(contract) });
   return report;
+}
+
+/** The start of the names of what SQLite still has of what was dropped. */
+export const droppedPrefix = "x_dropped_";
+
+function newName(): string {
+  return droppedPrefix + Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex");
 }

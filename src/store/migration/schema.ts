@@ -1,12 +1,11 @@
 // Writes the statements that create and alter the tables of a store: those of its collections, with
 // the columns that the contract gives them, and those that all collections share.
 
-import { OperatorError } from "../../base/operator-error.ts";
 import type { Collection, Field } from "../../contract/contract.ts";
 import type { ColumnValue } from "../../contract/stored-types.ts";
 import { changeTimeColumn } from "../shared/plant-rows.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";
-import type { AddedField } from "./store-contract.ts";
+import type { ContractChange, DroppedPart, KeptCollection } from "./contract-change.ts";
 
 export type Engine = "sqlite" | "postgres";
 
@@ -19,16 +18,14 @@ const dialects = {
     int8: "integer",
     strict: "STRICT",
     withoutRowid: "STRICT, WITHOUT ROWID",
-    find: "instr",
-    columns: `SELECT collections.name AS "table", info.name AS "column", info.type
+    columns: `SELECT collections.name AS "table", path, info.name AS "column", info.type
               FROM collections JOIN pragma_table_info(collections.name) AS info`,
   },
   postgres: {
     int8: "bigint",
     strict: "",
     withoutRowid: "",
-    find: "strpos",
-    columns: `SELECT name AS "table", attname AS "column", format_type(atttypid, NULL) AS type
+    columns: `SELECT name AS "table", path, attname AS "column", format_type(atttypid, NULL) AS type
               FROM collections JOIN pg_attribute ON attrelid = to_regclass(quote_ident(name))
               WHERE attnum > 0 AND NOT attisdropped`,
   },
@@ -83,15 +80,21 @@ const migrations: readonly ((engine: Engine) => readonly string[])[] = [
 /** The schema version that this program works with. */
 export const newestVersion = migrations.length;
 
-/** The types of the columns of each collection's table, by their names. */
-export type StoredTables = ReadonlyMap<string, ReadonlyMap<string, string>>;
+/** The tables of the collections, with their paths and the types of their columns by name. */
+export type StoredTables = ReadonlyMap<
+  string,
+  { readonly path: string; readonly columns: ReadonlyMap<string, string> }
+>;
 
 /** Reads the columns of the tables of all collections. */
 export function* storedTables(engine: Engine): SqlWork<StoredTables> {
-  const columns = yield* query<{ table: string; column: string; type: string }>(dialects[engine].columns);
-  const tables = Map.groupBy(columns, ({ table }) => table);
+  type Row = { readonly [name in "table" | "path" | "column" | "type"]: string };
+  const rows = yield* query<Row>(dialects[engine].columns);
   return new Map(
-    [...tables].map(([table, own]) => [table, new Map(own.map(({ column, type }) => [column, type]))]),
+    [...Map.groupBy(rows, ({ table }) => table)].map(([table, own]) => [
+      table,
+      { path: own[0]?.path ?? "", columns: new Map(own.map(({ column, type }) => [column, type])) },
+    ]),
   );
 }
 
@@ -124,83 +127,88 @@ function primaryKey(table: string, engine: Engine): string {
   return engine === "postgres" ? `CONSTRAINT "x_${table}_pkey" PRIMARY KEY` : "PRIMARY KEY";
 }
 
-/** The statements that bring the tables of a store to the collections of a contract. */
-export function collectionStatements(
-  collections: readonly Collection[],
-  engine: Engine,
-  tables: StoredTables,
-): string[] {
-  return collections.flatMap((collection) => {
-    const { table, path } = collection;
-    const columns = tables.get(table);
-    if (columns !== undefined) return columnStatements(collection, engine, columns);
-    const registered = `INSERT INTO collections VALUES (${literal(table, engine)}, ${literal(path, engine)})`;
-    return [tableStatement(collection, engine), registered];
-  });
-}
-
 /**
- * The checks of fields that the store's contract does not have, and whose columns exist: an earlier
- * contract had them, with other restrictions. Their values may be in the table, and in the history
- * of plants that are gone. Each is a query that must find no row, and the error if it finds one.
- */
-export function fieldChecks(
-  added: readonly AddedField[],
-  engine: Engine,
-  tables: StoredTables,
-): { readonly sql: string; readonly error: OperatorError }[] {
-  const { find } = dialects[engine];
-  return added
-    .filter(
-      ({ collection: { table }, field: { columnName }, isKnown }) =>
-        !isKnown && tables.get(table)?.has(columnName),
-    )
-    .flatMap(({ collection: { table }, field: { name, jsonName, column } }) => {
-      const member = literal(jsonName, engine);
-      const error = new OperatorError(
-        `the store or its history has values of "${name}" from an earlier contract, which this one might not accept; give the field the schema that it had, or another name`,
-      );
-      return [
-        { sql: `SELECT 1 FROM "${table}" WHERE ${column} IS NOT NULL LIMIT 1`, error },
-        {
-          sql: `SELECT 1 FROM edits WHERE collection = ${literal(table, engine)}
-                AND (${find}(before, ${member}) > 0 OR ${find}(after, ${member}) > 0) LIMIT 1`,
-          error,
-        },
-      ];
-    });
-}
-
-/**
- * The statements that bring a table to the fields of its collection. A field that is gone keeps its
- * column.
+ * The statements that bring the tables of a store to a contract. What SQLite cannot drop in a moment
+ * gets another name: erase.ts deletes it.
  *
- * @param columns the types of the table's columns by their names.
+ * @param newName makes a name that nothing has.
  */
-function columnStatements(
-  { table, fields, keepsChangeTime }: Collection,
+export function changeStatements(
+  { kept, added, dropped }: ContractChange,
   engine: Engine,
-  columns: ReadonlyMap<string, string>,
+  tables: StoredTables,
+  newName: () => string,
 ): string[] {
-  const isNew = keepsChangeTime && !columns.has(changeTimeColumn);
-  const time = isNew ? [`ALTER TABLE "${table}" ADD COLUMN ${changeTimeDefinition(engine)}`] : [];
-  const ofFields = fields.flatMap((field) => {
-    const { name, column, columnName, type, isRequired, fill } = field;
-    const existing = columns.get(columnName)?.toLowerCase();
-    const value = fill === undefined ? undefined : literal(type.toColumn(fill), engine);
-    if (existing === undefined)
-      return [
-        `ALTER TABLE "${table}" ADD COLUMN ${definition(field, engine)}${value === undefined ? "" : ` DEFAULT ${value}`}`,
-      ];
-    if (existing !== type.column[engine].toLowerCase())
-      throw new OperatorError(
-        `the store has a column of ${existing} for "${name}" from an earlier contract, which would be ${type.expected}; give the field another name`,
-      );
-    return isRequired && value !== undefined
-      ? [`UPDATE "${table}" SET ${column} = ${value} WHERE ${column} IS NULL`]
-      : [];
-  });
-  return [...ofFields, ...time];
+  return [
+    ...dropped.flatMap((part) => dropStatements(part, engine, newName)),
+    ...kept.flatMap((each) => keepStatements(each, engine, tables.get(each.stored.table)?.columns)),
+    ...added.flatMap((collection) => [
+      tableStatement(collection, engine),
+      `INSERT INTO collections VALUES (${literal(collection.table, engine)}, ${literal(collection.path, engine)})`,
+    ]),
+  ];
+}
+
+function dropStatements({ table, field }: DroppedPart, engine: Engine, newName: () => string): string[] {
+  const isKept = engine === "sqlite";
+  if (field !== undefined)
+    return [
+      `ALTER TABLE "${table}" ${isKept ? `RENAME COLUMN ${field.column} TO "${newName()}"` : `DROP COLUMN ${field.column}`}`,
+    ];
+  return [
+    isKept ? `ALTER TABLE "${table}" RENAME TO "${newName()}"` : `DROP TABLE "${table}"`,
+    `DELETE FROM collections WHERE name = ${literal(table, engine)}`,
+  ];
+}
+
+/**
+ * The statements for a table that stays.
+ *
+ * @param columns the types of its columns by their names.
+ */
+function keepStatements(
+  { stored, wanted, fields, added }: KeptCollection,
+  engine: Engine,
+  columns: ReadonlyMap<string, string> | undefined,
+): string[] {
+  const { table, path, keepsChangeTime } = wanted;
+  const moved =
+    stored.path === path
+      ? []
+      : [`UPDATE collections SET path = ${literal(path, engine)} WHERE name = ${literal(table, engine)}`];
+  const renamed = fields.filter(([before, after]) => before.column !== after.column);
+  const isNew = keepsChangeTime && columns?.has(changeTimeColumn) !== true;
+  return [
+    ...moved,
+    ...renamed.map(
+      ([before, after]) => `ALTER TABLE "${table}" RENAME COLUMN ${before.column} TO ${after.column}`,
+    ),
+    ...fields.flatMap(([before, after]) => fillStatements(before, after, table, engine)),
+    ...added.map((field) => {
+      const { type, fill } = field;
+      const value = fill === undefined ? "" : ` DEFAULT ${literal(type.toColumn(fill), engine)}`;
+      return `ALTER TABLE "${table}" ADD COLUMN ${definition(field, engine)}${value}`;
+    }),
+    ...(isNew ? [`ALTER TABLE "${table}" ADD COLUMN ${changeTimeDefinition(engine)}`] : []),
+  ];
+}
+
+/**
+ * The statement that gives plants without a field its default, which is required now: none if it was.
+ *
+ * @param column that of the field, by default as the contract will have it.
+ * @param where a further condition.
+ */
+export function fillStatements(
+  before: Field,
+  { type, isRequired, fill, column: own }: Field,
+  table: string,
+  engine: Engine,
+  { column = own, where = "" }: { readonly column?: string; readonly where?: string } = {},
+): string[] {
+  if (before.isRequired || !isRequired || fill === undefined) return [];
+  const value = literal(type.toColumn(fill), engine);
+  return [`UPDATE "${table}" SET ${column} = ${value} WHERE ${column} IS NULL${where}`];
 }
 
 function changeTimeDefinition(engine: Engine): string {
@@ -211,7 +219,7 @@ function definition({ column, type }: Field, engine: Engine): string {
   return `${column} ${type.column[engine]}`;
 }
 
-function literal(value: Exclude<ColumnValue, null>, engine: Engine): string {
+export function literal(value: Exclude<ColumnValue, null>, engine: Engine): string {
   if (typeof value === "string") return `'${value.replaceAll("'", "''")}'`;
   return typeof value === "boolean" && engine === "sqlite" ? String(Number(value)) : String(value);
 }

@@ -2,6 +2,7 @@
 
 import { OperatorError } from "../../base/operator-error.ts";
 import type { Contract } from "../../contract/contract.ts";
+import type { ContractChange } from "../migration/contract-change.ts";
 import {
   assertKnownVersion,
   type FoundStore,
@@ -17,7 +18,7 @@ import { newestVersion } from "../migration/schema.ts";
 import type { OpenOptions } from "../plant-store.ts";
 import type { SqlStatement } from "../sql-connection.ts";
 import { DatabaseError } from "./driver.ts";
-import { isLockTimeout, isUndefinedTable } from "./errors.ts";
+import { errorReason, isLockTimeout, isUndefinedTable } from "./errors.ts";
 import type { Queries } from "./host-pool.ts";
 import type { Primary } from "./primary.ts";
 import { runWork } from "./sql-work.ts";
@@ -41,24 +42,32 @@ const schemaLock = 0x70_6c_61_6e_74n;
 
 /** Opens the schema of the store: see openContract. Without the right to migrate it only reads. */
 export function openSchema(primary: Primary, mayMigrate: boolean, options: OpenOptions): Promise<Contract> {
-  const opening = {
-    name: "the database",
-    mayMigrate,
-    find: () => primary.withRetry(findStore),
-    migrate: (migration: Migration) => migrate(primary, migration),
-  };
-  return openContract(opening, options);
+  return openContract(
+    {
+      engine: "postgres",
+      name: "the database",
+      mayMigrate,
+      find: () => primary.withRetry(findStore),
+      transaction: (work) => inTransaction(primary, (connection) => runWork(connection, work())),
+      migrate: (migration) => inTransaction(primary, (connection) => upgrade(connection, migration)),
+      erase: (change) => erase(primary, change),
+    },
+    options,
+  );
 }
 
-async function migrate(primary: Primary, migration: Migration): Promise<MigrationResult> {
+/** Runs work in a transaction, again after a pause while it does not get a lock. */
+async function inTransaction<Result>(
+  primary: Primary,
+  run: (connection: Queries) => Promise<Result>,
+): Promise<Result> {
   const options = { statementMs: statementMsMax, lockMs: lockMsMax };
   let isReported = false;
-  const run = (connection: Queries) => upgrade(connection, migration);
   try {
     for (;;) {
       const done = await primary.withRetry(async (pool) => {
         try {
-          return { report: await pool.transaction(run, options) };
+          return { result: await pool.transaction(run, options) };
         } catch (error) {
           if (!isLockTimeout(error)) throw error;
           if (!isReported) primary.report(`a lock that ${await findLockHolders(pool)} holds`);
@@ -66,7 +75,7 @@ async function migrate(primary: Primary, migration: Migration): Promise<Migratio
           return undefined;
         }
       });
-      if (done !== undefined) return done.report;
+      if (done !== undefined) return done.result;
       await Bun.sleep(lockPauseMs);
     }
   } catch (error) {
@@ -77,6 +86,36 @@ async function migrate(primary: Primary, migration: Migration): Promise<Migratio
         : "fix the cause, or name another database";
     throw new OperatorError(`the schema cannot be created: ${error.message} (${error.code}); ${advice}`);
   }
+}
+
+/** A table of at most so many rows is rewritten at once, while creates wait for some 0.3 s. */
+const rewrittenRowsMax = 100_000;
+
+/**
+ * Rewrites the tables whose columns were dropped, as their pages still have the values. A large one
+ * is left to the administrator: creates would wait.
+ */
+async function erase(primary: Primary, change: ContractChange): Promise<string[]> {
+  const tables = new Set(change.dropped.flatMap(({ table, field }) => (field === undefined ? [] : [table])));
+  const notes: string[] = [];
+  for (const table of tables) {
+    const { rows } = await primary.withRetry((pool) =>
+      pool.query<{ rows: string }>(
+        `SELECT count(*) AS rows FROM (SELECT FROM "${table}" LIMIT ${rewrittenRowsMax + 1}) AS part`,
+      ),
+    );
+    const isSmall = Number(rows[0]?.rows) <= rewrittenRowsMax;
+    try {
+      if (!isSmall) throw new OperatorError("it is large");
+      await primary.once((pool) => pool.query(`VACUUM FULL "${table}"`));
+    } catch (error) {
+      const reason = error instanceof OperatorError ? error.message : errorReason(error);
+      notes.push(
+        `PostgreSQL keeps dropped values in the pages of "${table}" until they are rewritten; run VACUUM FULL "${table}" when creates can wait (${reason})`,
+      );
+    }
+  }
+  return notes;
 }
 
 /** Names the transactions that have used the plants for longer than a migration waits. */
@@ -117,21 +156,22 @@ async function upgrade(connection: Queries, migration: Migration): Promise<Migra
   await connection.query(`SELECT pg_advisory_xact_lock(${schemaLock})`);
   await connection.query(
     `CREATE TABLE IF NOT EXISTS plantstore_schema
-       (only_row bool PRIMARY KEY, version int4 NOT NULL, contract text NOT NULL, json text,
-        schemas text NOT NULL, CHECK (only_row))`,
+       (only_row bool PRIMARY KEY, version int4 NOT NULL, number int4 NOT NULL, contract text NOT NULL,
+        json text, renamed text NOT NULL, CHECK (only_row))`,
   );
   const found = await findStore(connection);
   return runWork(connection, upgradeWork("postgres", found, migration, keepStatements));
 }
 
-function keepStatements({ text, json, schemas }: StoredContract): SqlStatement[] {
+function keepStatements({ number, text, json, renamed }: StoredContract): SqlStatement[] {
   return [
     {
-      sql: `INSERT INTO plantstore_schema (only_row, version, contract, json, schemas) VALUES (true, $1, $2, $3, $4)
+      sql: `INSERT INTO plantstore_schema (only_row, version, number, contract, json, renamed)
+            VALUES (true, $1, $2, $3, $4, $5)
             ON CONFLICT (only_row)
-            DO UPDATE SET version = excluded.version, contract = excluded.contract, json = excluded.json,
-              schemas = excluded.schemas`,
-      parameters: [newestVersion, text, json, schemas],
+            DO UPDATE SET version = excluded.version, number = excluded.number, contract = excluded.contract,
+              json = excluded.json, renamed = excluded.renamed`,
+      parameters: [newestVersion, number, text, json, renamed],
     },
   ];
 }

@@ -1,11 +1,13 @@
 // Keeps SQLite's write-ahead log (WAL) short by checkpoints, which copy it into the database file.
 
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
-import { walBytesKept } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { failureReason } from "./errors.ts";
 
 const mebibyte = 2 ** 20;
+
+/** A WAL that grew during a long export is truncated to this size when it is restarted. */
+export const walBytesKept = 64 * mebibyte;
 
 /** A page of 4 KiB, with the header that it has in the WAL. */
 const frameBytes = 4_096 + 24;

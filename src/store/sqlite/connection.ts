@@ -5,26 +5,28 @@ import { accessSync, closeSync, constants, existsSync, openSync, statSync } from
 import { resolve } from "node:path";
 import { OperatorError } from "../../base/operator-error.ts";
 import type { Contract } from "../../contract/contract.ts";
+import { isSameSource } from "../migration/contract-change.ts";
 import {
   type ContractChoice,
   type Migration,
   NotUpToDate,
   notUpToDate,
+  type OnProgress,
   openContract,
 } from "../migration/migration.ts";
 import { newestVersion } from "../migration/schema.ts";
-import { isSameSource } from "../migration/store-contract.ts";
 import type { OpenMode } from "../plant-store.ts";
+import type { SqlWork } from "../shared/sql-work.ts";
+import { shortenWal, walBytesKept } from "./checkpoint.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
 import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
+import { erase } from "./erase.ts";
 import { describeError } from "./errors.ts";
 import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
 import { findStore, migrate, schemaVersion } from "./migrations.ts";
+import { runWork } from "./sql-work.ts";
 import { retryWhileLocked } from "./transactions.ts";
 import { assertOwnWal } from "./wal-owner.ts";
-
-/** A WAL that grew during a long export is truncated to this size when it is restarted. */
-export const walBytesKept = 64 * 2 ** 20;
 
 /** A store file that is open. */
 export interface OpenDatabase {
@@ -47,11 +49,15 @@ export async function openDatabase(
   if (isNew) await assertNewContract(options);
   const { database, id } = openFile(path, mode);
   try {
+    const transaction = pausingTransactions(database, path);
     const opening = {
+      engine: "sqlite" as const,
       name: path,
       mayMigrate: mode === "create",
       find: () => describingErrors(path, () => findStore(database, path)),
+      transaction,
       migrate: (to: Migration) => describingErrors(path, () => migrate(database, path, to)),
+      erase: (_: unknown, onProgress: OnProgress) => erase(database, transaction, onProgress),
     };
     const contract = await openContract(opening, {
       ...options,
@@ -65,9 +71,27 @@ export async function openDatabase(
   }
 }
 
+/** The longest pause between two transactions of a migration, in which creates go on. */
+const pauseMsMax = 50;
+
+/** Runs work in transactions, with a pause between two of them as long as the first one took. */
+function pausingTransactions(database: Database, path: string) {
+  let lastMs = 0;
+  return async <Result>(work: () => SqlWork<Result>): Promise<Result> => {
+    if (lastMs > 0) await Bun.sleep(Math.min(lastMs, pauseMsMax));
+    return describingErrors(path, () => {
+      shortenWal(database);
+      const startedAt = performance.now();
+      const result = database.transaction(() => runWork(database, work())).immediate();
+      lastMs = performance.now() - startedAt;
+      return result;
+    });
+  };
+}
+
 /** Checks the contract of a store that is new: one that cannot be served leaves no file behind. */
 async function assertNewContract({ compiler, contract, beforeMigration }: ContractChoice): Promise<void> {
-  const wanted = contract && (await compiler.readContract(contract));
+  const wanted = contract && (await compiler(contract));
   await beforeMigration?.(wanted);
 }
 
@@ -170,6 +194,8 @@ function makeDurable(database: Database, path: string): void {
   // own that fails.
   database.run("PRAGMA wal_autocheckpoint = 0");
   database.run(`PRAGMA journal_size_limit = ${walBytesKept}`);
+  // What is deleted is gone from the file: it costs creates nothing, as they delete nothing.
+  database.run("PRAGMA secure_delete = ON");
   // SQLite keeps another mode without an error for a database in memory and on a file system
   // without shared memory.
   if (journalMode !== "wal") {

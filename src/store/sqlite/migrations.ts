@@ -44,7 +44,7 @@ export function isPlantStore(database: Database): boolean {
 export function findStore(database: Database, path: string): FoundStore {
   const version = schemaVersion(database, path);
   if (version === 0) return noStore;
-  const row = database.query<StoredContract, []>("SELECT text, json, schemas FROM contract").get();
+  const row = database.query<StoredContract, []>("SELECT number, text, json, renamed FROM contract").get();
   return runWork(database, foundStore("sqlite", version, row as StoredContract));
 }
 
@@ -56,13 +56,14 @@ export function migrate(database: Database, path: string, migration: Migration):
   return upgrade.immediate();
 }
 
-function keepStatements({ text, json, schemas }: StoredContract): SqlStatement[] {
+function keepStatements({ number, text, json, renamed }: StoredContract): SqlStatement[] {
   return [
     {
-      sql: "CREATE TABLE IF NOT EXISTS contract (text TEXT NOT NULL, json TEXT, schemas TEXT NOT NULL) STRICT",
+      sql: `CREATE TABLE IF NOT EXISTS contract
+              (number INTEGER NOT NULL, text TEXT NOT NULL, json TEXT, renamed TEXT NOT NULL) STRICT`,
     },
     { sql: "DELETE FROM contract" },
-    { sql: "INSERT INTO contract VALUES ($1, $2, $3)", parameters: [text, json, schemas] },
+    { sql: "INSERT INTO contract VALUES ($1, $2, $3, $4)", parameters: [number, text, json, renamed] },
     { sql: `PRAGMA application_id = ${applicationId}` },
     { sql: `PRAGMA user_version = ${newestVersion}` },
   ];

@@ -1,12 +1,13 @@
 // A store keeps its contract, takes over one that fits, and refuses others, on every engine.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import type { ContractSource, Plant } from "../../../src/contract/contract.ts";
+import type { ContractSource, Plant, Values } from "../../../src/contract/contract.ts";
 import { parsePlantJson } from "../../../src/contract/plant.ts";
 import { compiler } from "../../../src/openapi/compiler.ts";
-import type { MigrationReport } from "../../../src/store/migration/store-contract.ts";
+import { EditRun, listEdits } from "../../../src/plants/edits.ts";
+import type { MigrationReport } from "../../../src/store/migration/contract-change.ts";
 import { storeAt } from "../../../src/store/open-store.ts";
-import { type PlantStore, toEntries } from "../../../src/store/plant-store.ts";
+import { type OpenOptions, type PlantStore, toEntries } from "../../../src/store/plant-store.ts";
 import { onlyCollection, shelfFields, shelves } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { settled } from "../../support/settled.ts";
@@ -68,141 +69,205 @@ for (const engine of engines)
     });
 
     /** Gives a store another contract, as `plantstore migrate` does; its report. */
-    async function migrated(database: string, wanted: ContractSource, ...dropFields: string[]) {
+    async function migrate(
+      database: string,
+      wanted: ContractSource,
+      options: Pick<OpenOptions, "dropFields" | "renames">,
+    ) {
       const reports: MigrationReport[] = [];
-      const options = {
-        contract: wanted,
-        dropFields,
-        onMigrated: (made: MigrationReport) => reports.push(made),
-      };
-      await using _ = await storeAt(database).open("create", unexpected, { compiler, ...options });
+      const onMigrated = (made: MigrationReport) => reports.push(made);
+      const choice = { compiler, contract: wanted, onMigrated, dropFields: [], ...options };
+      await using _ = await storeAt(database).open("create", unexpected, choice);
       return reports;
+    }
+
+    function migrated(database: string, wanted: ContractSource, ...dropFields: string[]) {
+      return migrate(database, wanted, { dropFields });
+    }
+
+    /** Changes or deletes the shelf of a new store. */
+    async function edit(database: string, replacement: Values | undefined) {
+      await using store = await openedStore(database);
+      const change = { id: 1n, expected: ["top", 3n, undefined], replacement } as const;
+      const run = new EditRun(store, { by: "command", user: "test" });
+      expect(await run.edit(onlyCollection(store.contract), [change])).toEqual(["done"]);
     }
 
     const { name, size, kind } = shelfFields;
 
-    test("a field with values is dropped only by its name, and comes back with its values", async () => {
+    test("a field with values is dropped only by its name, and its values are gone", async () => {
       const database = await newStore();
       const renamed = shelves({ name, kind, sizes: size });
-      const refusal = `the contract no longer has "size" (values in 1 shelve), and adds "sizes"; run "plantstore migrate" with this --contract and --drop-fields size to hide what it drops, which stays in the store`;
+      const refusal = `the contract no longer has "size" (values in 1 shelve), and adds "sizes"; run "plantstore migrate" with this --contract and --rename-fields OLD=NEW for what has another name, or, after a backup, with --drop-fields size to delete the values`;
       expect(await settled(openedStore(database, undefined, renamed))).toThrow(refusal);
       expect(await settled(migrated(database, renamed))).toThrow(refusal);
       expect(await settled(migrated(database, renamed, "kind"))).toThrow(refusal);
       expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
       expect(await migrated(database, renamed, "size", "kind")).toEqual([
-        { isNew: false, added: ['"sizes"'], dropped: ['"size" (values in 1 shelve)'] },
+        { isNew: false, added: ['"sizes"'], renamed: [], dropped: ['"size" (values in 1 shelve)'] },
       ]);
       expect(await migrated(database, renamed)).toEqual([]);
       expect(await exported(database)).toBe('{"id":1,"name":"top"}\n');
-      // Also after a further contract without it.
-      await migrated(database, shelves({ name, kind, note: { type: "string" } }));
-      const returned = shelves({ name, kind, size: { ...size, description: "In metres." } });
+      // With whatever type.
+      const returned = shelves({ name, kind, size: { type: ["object", "null"] } });
       await (await openedStore(database, undefined, returned))[Symbol.asyncDispose]();
+      expect(await exported(database)).toBe('{"id":1,"name":"top"}\n');
+    });
+
+    test("a field that was added with a default, dropped, and added without one has no value", async () => {
+      const database = await newStore();
+      const room = { type: "string", default: "hall" };
+      await migrated(database, shelves({ ...shelfFields, room }, ["name", "room"]));
+      await migrated(database, original, "room");
+      await migrated(database, shelves({ ...shelfFields, room: { type: "string" } }));
       expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
     });
 
-    test("a field that comes back with another schema is refused while there are values of it", async () => {
+    test("a field, an id and a path that are renamed keep what they hold", async () => {
       const database = await newStore();
-      const without = shelves({ name });
-      await migrated(database, without, "size");
-      for (const other of [{ type: "integer", maximum: 2 }, { type: "string" }])
-        expect(await settled(openedStore(database, undefined, shelves({ name, size: other })))).toThrow(
-          'the store or its history has values of "size" from an earlier contract, which this one might not accept; give the field the schema that it had, or another name',
+      await edit(database, ["top", 4n, "b"]);
+      const racks = (properties: object) => {
+        const { paths, ...others } = JSON.parse(
+          shelves({ title: name, ...properties }, ["title"], "/racks").text.replaceAll('"id"', '"number"'),
         );
+        const parameters = [{ name: "number", in: "path", required: true, schema: {} }];
+        const get = { parameters, responses: { 200: { description: "ok" } } };
+        return { text: JSON.stringify({ ...others, paths: { ...paths, "/racks/{number}": { get } } }) };
+      };
+      const renames = [
+        ["/shelves", "/racks"],
+        ["id", "number"],
+        ["name", "title"],
+      ] as const;
+      const crossed = new Map([...renames, ["size", "kind"], ["kind", "size"]] as const);
+      expect(
+        await settled(migrate(database, racks({ size: kind, kind: size }), { renames: crossed })),
+      ).toThrow("under its former name");
+      const swapped = racks({ width: kind, sort: size });
+      const said = new Map([...renames, ["size", "sort"], ["kind", "width"]] as const);
+      expect(await migrate(database, swapped, { renames: said })).toEqual([
+        {
+          isNew: false,
+          added: [],
+          renamed: [
+            "/shelves to /racks",
+            '"id" to "number"',
+            '"name" to "title"',
+            '"size" to "sort"',
+            '"kind" to "width"',
+          ],
+          dropped: [],
+        },
+      ]);
+      expect(await exported(database)).toBe('{"number":1,"title":"top","width":"b","sort":4}\n');
+      await using store = await openedStore(database);
+      await using sql = await store.openSql();
+      const { entries } = await listEdits(store.contract, sql, {});
+      expect(entries.map(({ before, after }) => [before?.values, after?.values])).toEqual([
+        [
+          ["top", undefined, 3n],
+          ["top", "b", 4n],
+        ],
+      ]);
+    });
+
+    test("a store with /a-b does not give its rows to /a_b", async () => {
+      const [dashed, plain] = ["/a-b", "/a_b"].map((path) => shelves({ name }, ["name"], path)) as [
+        ContractSource,
+        ContractSource,
+      ];
+      const { database } = resources.use(await engine.createTestStore(dashed));
+      {
+        await using store = await openedStore(database, undefined, dashed);
+        const one = parsed(store, '{"id":1,"name":"a"}');
+        await store.create(toEntries(onlyCollection(store.contract), [one]));
+      }
+      expect(await settled(migrated(database, plain))).toThrow("the contract no longer has /a-b (1 ");
+      await migrate(database, plain, { renames: new Map([["/a-b", "/a_b"]]) });
+      expect(await exported(database)).toBe('{"id":1,"name":"a"}\n');
+      await migrated(database, dashed, "/a_b");
+      expect(await exported(database)).toBe("");
+    });
+
+    test.each<[what: string, wanted: ContractSource, reason: string]>([
+      [
+        "a shorter text",
+        shelves({ name: { ...name, maxLength: 2 }, size, kind }),
+        '1 ("name" must be a string of at most 2 characters',
+      ],
+      ["a required field", shelves(shelfFields, ["name", "kind"]), '1 ("kind" is required'],
+      [
+        "a narrower id",
+        { text: original.text.replaceAll('"id":{"type":"integer"}', '"id":{"type":"integer","minimum":2}') },
+        '1 ("id" must be ',
+      ],
+    ])("%s is taken over once everything stored fits", async (_, wanted, reason) => {
+      const database = await newStore();
+      const refused = await settled(migrated(database, wanted));
+      expect(refused).toThrow(
+        "the store has another contract, which it keeps: 1 of its shelves do not fit /shelves of this one: ",
+      );
+      expect(refused).toThrow(reason);
+      expect(await settled(openedStore(database, undefined, wanted))).toThrow(reason);
       {
         await using store = await openedStore(database);
-        expect(store.contract.source).toEqual(without);
+        expect(store.contract.source).toEqual(original);
       }
-      // No shelf has a kind.
-      await using store = await openedStore(
-        database,
-        undefined,
-        shelves({ name, kind: { type: ["object", "null"] } }),
-      );
-      const shelf = parsed(store, '{"id":3,"name":"s","kind":{"a":1}}');
-      expect(await store.create(toEntries(onlyCollection(store.contract), [shelf]))).toEqual(["created"]);
+      await edit(database, undefined);
+      expect(await migrated(database, wanted)).toHaveLength(1);
+      await using store = await openedStore(database);
+      expect(store.contract.source).toEqual(wanted);
+    });
+
+    test("the first ten that do not fit are named", async () => {
+      const database = await newStore();
+      {
+        await using store = await openedStore(database);
+        const all = Array.from({ length: 1_200 }, (_, id) => parsed(store, `{"id":${id + 2},"name":"long"}`));
+        await store.create(toEntries(onlyCollection(store.contract), all));
+      }
+      const wanted = shelves({ name: { ...name, maxLength: 3 }, size, kind });
+      const refused = await settled(migrated(database, wanted));
+      expect(refused).toThrow("10 or more of its shelves do not fit /shelves");
+      expect(refused).toThrow(", 11 (");
+      expect(refused).not.toThrow(", 12 (");
     });
 
     test("the message for a required field with a new name has both", async () => {
       const database = await newStore();
       const wanted = shelves({ title: name, size, kind }, ["title"]);
       expect(await settled(openedStore(database, undefined, wanted))).toThrow(
-        '"name" would be gone, and "title" was no field, and would be required without a default that can be stored',
+        'the contract no longer has "name" (values in 1 shelve), and adds "title"; run "plantstore migrate" with this --contract and --rename-fields OLD=NEW',
+      );
+      expect(await settled(migrated(database, wanted, "name"))).toThrow(
+        'but is missing); "name" would be gone: say a new name with --rename-fields',
       );
     });
 
-    test("a collection with resources is dropped only by its path, and comes back with them", async () => {
+    test("a collection with resources is dropped only by its path, and its resources are gone", async () => {
       const database = await newStore();
       const racks = shelves({ name }, ["name"], "/racks");
-      const both = (shelf: ContractSource) => {
-        const [one, other] = [shelf, racks].map(({ text }) => JSON.parse(text));
-        const get = {
-          parameters: [{ name: "id", in: "path", required: true, schema: {} }],
-          responses: { 200: { description: "ok" } },
-        };
-        const items = { "/shelves/{id}": { get }, "/racks/{id}": { get } };
-        return { text: JSON.stringify({ ...one, paths: { ...one.paths, ...other.paths, ...items } }) };
+      const [one, other] = [original, racks].map(({ text }) => JSON.parse(text));
+      const get = {
+        parameters: [{ name: "id", in: "path", required: true, schema: {} }],
+        responses: { 200: { description: "ok" } },
       };
-      expect(await migrated(database, both(original))).toEqual([
-        { isNew: false, added: ["/racks"], dropped: [] },
+      const items = { "/shelves/{id}": { get }, "/racks/{id}": { get } };
+      const both = { text: JSON.stringify({ ...one, paths: { ...one.paths, ...other.paths, ...items } }) };
+      expect(await migrated(database, both)).toEqual([
+        { isNew: false, added: ["/racks"], renamed: [], dropped: [] },
       ]);
       expect(await settled(migrated(database, racks))).toThrow(
-        'the contract no longer has /shelves (1 shelve); run "plantstore migrate" with this --contract and --drop-fields /shelves',
+        'the contract no longer has /shelves (1 shelve); run "plantstore migrate" with this --contract and --rename-fields',
       );
       expect(await migrated(database, racks, "/shelves")).toEqual([
-        { isNew: false, added: [], dropped: ["/shelves (1 shelve)"] },
+        { isNew: false, added: [], renamed: [], dropped: ["/shelves (1 shelve)"] },
       ]);
-      const narrower = shelves({ name: { ...name, maxLength: 2 }, size, kind });
-      expect(await settled(migrated(database, both(narrower)))).toThrow(
-        'values of "name" from an earlier contract',
-      );
-      const stricter = both(shelves(shelfFields, ["name", "kind"]));
-      expect(await settled(migrated(database, stricter))).toThrow(
-        'of /shelves, "kind" was not required when the collection was dropped',
-      );
-      const texts = both({
-        text: original.text.replaceAll('"id":{"type":"integer"}', '"id":{"type":"string"}'),
-      });
-      expect(await settled(migrated(database, texts))).toThrow(
-        'of /shelves, "id" was validated by another schema when the collection was dropped',
-      );
       // Racks have no rows, so that they may go.
       expect(await migrated(database, original)).toEqual([
-        { isNew: false, added: ["/shelves"], dropped: ["/racks (0 racks)"] },
+        { isNew: false, added: ["/shelves"], renamed: [], dropped: ["/racks (0 racks)"] },
       ]);
-      expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
-    });
-
-    test("a field that comes back with another schema is refused while a deleted plant had it", async () => {
-      const database = await newStore();
-      {
-        await using store = await openedStore(database);
-        const edit = { id: 1n, expected: "any", replacement: undefined } as const;
-        expect(
-          await store.edit([
-            {
-              table: onlyCollection(store.contract).table,
-              edit,
-              run: "r",
-              seq: 0,
-              editor: "{}",
-              editedAt: 0,
-            },
-          ]),
-        ).toEqual(["done"]);
-      }
-      const without = shelves({ name: shelfFields.name });
-      await (await openedStore(database, undefined, without))[Symbol.asyncDispose]();
-      const wider = shelves({ ...shelfFields, size: { type: "integer" } });
-      expect(await settled(openedStore(database, undefined, wider))).toThrow(
-        'the store or its history has values of "size" from an earlier contract',
-      );
-      await (await openedStore(database, undefined, shelves({ name, kind })))[Symbol.asyncDispose]();
-      await (await openedStore(database, undefined, without))[Symbol.asyncDispose]();
-      const other = shelves({ name, kind: { type: "boolean" } });
-      expect(await settled(openedStore(database, undefined, other))).toThrow(
-        'the store has a column of text for "kind" from an earlier contract, which would be a boolean',
-      );
+      expect(await exported(database)).toBe("");
     });
 
     test("fields may have the names of columns and tables that the engines and the store have", async () => {

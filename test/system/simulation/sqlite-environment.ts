@@ -3,7 +3,7 @@
 
 import { plantJson } from "../../../src/contract/plant.ts";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
-import { noChange } from "../../../src/store/migration/store-contract.ts";
+import { newMigration } from "../../../src/store/migration/migration.ts";
 import { SqlTokens } from "../../../src/store/shared/sql-tokens.ts";
 import { isFailedFsync } from "../../../src/store/sqlite/disk-failure.ts";
 import { Database } from "../../../src/store/sqlite/driver.ts";
@@ -35,7 +35,7 @@ export class SqliteEnvironment {
 
   constructor(parts: SimulationParts) {
     this.#parts = parts;
-    migrate(this.#disk, "the simulated disk", { contract: plantStore, change: noChange() });
+    migrate(this.#disk, "the simulated disk", newMigration("sqlite", plantStore));
     this.#reader = new SqlitePlants(new Transactions(this.#disk), [plantStore], () => undefined);
     const all: Fault[] = ["throws", "full", "locked", "broken", "fsync", "killedBefore", "killedAfter"];
     // Some seeds have only some kinds of faults: many of one kind find bugs that a few of each do

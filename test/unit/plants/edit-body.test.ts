@@ -1,7 +1,6 @@
 // Bodies of PUT and PATCH have schemas of their own; what they make must fit that of POST.
 
 import { expect, test } from "bun:test";
-import { findRefusedChange } from "../../../src/openapi/description/compare-contracts.ts";
 import { readSingle, type SingleContract } from "../../support/contracts.ts";
 
 const name = { type: "string", maxLength: 9 };
@@ -102,14 +101,4 @@ test("parameters of a path are those of its operations", async () => {
     "the query parameter tenant of POST /a is not served (at /paths/~1a/parameters/0)",
     "TRACE /a is not served (at /paths/~1a/trace)",
   ]);
-});
-
-test("a text id that loses its maxLength is refused, as its limit of bytes would be lower", async () => {
-  const withId = (id: object) => {
-    const requestBody = bodyOf(object({ id, name }, ["id"]));
-    return readPaths({ "/a": { post: { requestBody, responses: { 201: { description: "New." } } } } });
-  };
-  const [long, free] = [await withId({ type: "string", maxLength: 500 }), await withId({ type: "string" })];
-  expect(findRefusedChange(long, free)).toContain("would have no maxLength");
-  expect(findRefusedChange(free, free)).toBeUndefined();
 });
