@@ -11,6 +11,8 @@ import { type TokenCache, unknownToken } from "./token-cache.ts";
 /** RFC 9110, section 11.1: the scheme is case-insensitive. */
 const bearerScheme = /^bearer(?: +|$)/i;
 
+const basicScheme = /^basic +(?=\S)/i;
+
 /** No client can depend on longer tokens: nginx accepts by default 8 KiB a line. */
 const tokenCharsMax = 8_192;
 
@@ -29,32 +31,47 @@ const missingToken = new ApiError(
 
 /** `missingToken`, with the header field that the operation takes a token in. */
 export function missingTokenError(access: Access): ApiError {
-  const { bearer, keyHeader } = access;
-  if (keyHeader === undefined || (bearer && isAuthorization(keyHeader))) return missingToken;
-  const [name, headers] = bearer
-    ? ["token", `Authorization: Bearer <ACCESS_TOKEN> or ${keyHeader}`]
-    : ["API key", keyHeader];
-  const message = `The request carries no ${name}; send the header ${headers}: <ACCESS_TOKEN>.`;
+  const { bearer, basic, keyHeader } = access;
+  if (isBearerOnly(access)) return missingToken;
+  const headers = [
+    ...(bearer ? ["Authorization: Bearer <ACCESS_TOKEN>"] : []),
+    ...(basic !== undefined ? ["Authorization: Basic with any user and the token as the password"] : []),
+    ...(hasOwnField(access) ? [`${keyHeader}: <ACCESS_TOKEN>`] : []),
+  ];
+  const message = `The request carries no ${nameOf(access)}; send the header ${headers.join(" or ")}.`;
   return new ApiError("missingToken", message, { challenge: challengeOf(access) });
 }
 
 /** `invalidToken`, in the words of an API key where the operation takes no bearer token. */
 export function invalidTokenError(error: ApiError, access: Access): ApiError {
-  const { bearer, keyHeader } = access;
-  if (keyHeader === undefined || (bearer && isAuthorization(keyHeader))) return error;
+  if (isBearerOnly(access)) return error;
   const challenge = challengeOf(access, ', error="invalid_token"');
-  const message = error.message.replace("bearer token", bearer ? "token" : "API key");
-  return new ApiError("invalidToken", message, { challenge });
+  return new ApiError("invalidToken", error.message.replace("bearer token", nameOf(access)), { challenge });
 }
 
-function isAuthorization(header: string): boolean {
-  return /^authorization$/i.test(header);
+function isBearerOnly(access: Access): boolean {
+  const { bearer, basic, keyHeader } = access;
+  return basic === undefined && (keyHeader === undefined || (bearer && !hasOwnField(access)));
+}
+
+/** Whether an API key has another field than bearer tokens. */
+function hasOwnField({ bearer, keyHeader }: Access): boolean {
+  return keyHeader !== undefined && !(bearer && /^authorization$/i.test(keyHeader));
+}
+
+function nameOf({ bearer, basic }: Access): string {
+  return bearer || basic !== undefined ? "token" : "API key";
 }
 
 /** RFC 9110, section 11.6.1, requires a challenge; API keys have no registered scheme. */
-function challengeOf({ bearer, keyHeader }: Access, reason = ""): string {
-  const key = `ApiKey realm="plantstore", header="${keyHeader}"${reason}`;
-  return bearer ? `Bearer realm="plantstore"${reason}, ${key}` : key;
+function challengeOf(access: Access, reason = ""): string {
+  const { bearer, basic, keyHeader } = access;
+  return [
+    ...(bearer ? [`Bearer realm="plantstore"${reason}`] : []),
+    // RFC 7617, section 2.
+    ...(basic !== undefined ? ['Basic realm="plantstore", charset="UTF-8"'] : []),
+    ...(hasOwnField(access) ? [`ApiKey realm="plantstore", header="${keyHeader}"${reason}`] : []),
+  ].join(", ");
 }
 
 const tooLong = invalidToken(
@@ -74,16 +91,33 @@ export class Authenticator {
   }
 
   /**
-   * Authenticates a request by its bearer token (RFC 6750, section 2.1), or by an API key where the
-   * operation takes one. Returns a promise only if the store or the provider must be queried, or a
+   * Authenticates a request by its bearer token (RFC 6750, section 2.1), or by Basic credentials or an
+   * API key where the operation takes them. Returns a promise only if the store or the provider must be queried, or a
    * signature verified: an `await` for every request cost 2 % of the throughput.
    */
   authenticate(headers: Headers, access: Access): AuthResult | Promise<AuthResult> {
-    const { keyHeader } = access;
+    const { keyHeader, basic } = access;
     if (access.isOpen && !hasToken(headers, access)) return this.#anonymous;
-    if (keyHeader === undefined) return this.#authenticateBearer(headers);
-    const isBearer = access.bearer && bearerScheme.test(headers.get("authorization") ?? "");
-    return isBearer ? this.#authenticateBearer(headers) : this.#authenticateKey(headers, keyHeader, access);
+    if (keyHeader === undefined && basic === undefined) return this.#authenticateBearer(headers);
+    const authorization = headers.get("authorization") ?? "";
+    if (basic !== undefined && basicScheme.test(authorization))
+      return this.#authenticateBasic(headers, authorization, access);
+    if (access.bearer && bearerScheme.test(authorization)) return this.#authenticateBearer(headers);
+    return keyHeader === undefined
+      ? missingTokenError(access)
+      : this.#authenticateKey(headers, keyHeader, access);
+  }
+
+  /** RFC 7617: the token is the password, and the user may be any. */
+  #authenticateBasic(
+    headers: Headers,
+    authorization: string,
+    access: Access,
+  ): AuthResult | Promise<AuthResult> {
+    if (access.basic === "any") return this.#anonymous;
+    const [, password = ""] =
+      /^[^:]*:(.*)$/s.exec(Buffer.from(authorization.replace(basicScheme, ""), "base64").toString()) ?? [];
+    return this.#authenticateOther(password, headers, access);
   }
 
   #authenticateBearer(headers: Headers): AuthResult | Promise<AuthResult> {
@@ -102,10 +136,15 @@ export class Authenticator {
     const sent = headers.get(keyHeader);
     if (sent === null) return missingTokenError(access);
     const key = access.scheme === undefined ? sent : withoutScheme(sent, access.scheme);
-    // The line end keeps API keys apart from Authorization fields, which have none, in the cache.
-    const credentials = `\n${key}`;
+    return this.#authenticateOther(key, headers, access);
+  }
+
+  /** Authenticates a request by a token that is no bearer token. */
+  #authenticateOther(token: string, headers: Headers, access: Access): AuthResult | Promise<AuthResult> {
+    // The line end keeps these apart from Authorization fields, which have none, in the cache.
+    const credentials = `\n${token}`;
     const result =
-      this.#tokens.callerByCredentials(credentials) ?? this.#authenticateToken(key, credentials, headers);
+      this.#tokens.callerByCredentials(credentials) ?? this.#authenticateToken(token, credentials, headers);
     const named = (each: AuthResult) =>
       each instanceof ApiError && each.code === "invalidToken" ? invalidTokenError(each, access) : each;
     return result instanceof Promise ? result.then(named) : named(result);
@@ -128,9 +167,11 @@ function withoutScheme(credentials: string, scheme: string): string {
 }
 
 /** Whether a request has a token in a field in which the operation takes one. */
-function hasToken(headers: Headers, { bearer, keyHeader }: Access): boolean {
+function hasToken(headers: Headers, { bearer, basic, keyHeader }: Access): boolean {
+  const authorization = headers.get("authorization") ?? "";
   return (
-    (bearer && bearerScheme.test(headers.get("authorization") ?? "")) ||
+    (bearer && bearerScheme.test(authorization)) ||
+    (basic !== undefined && basicScheme.test(authorization)) ||
     (keyHeader !== undefined && headers.has(keyHeader))
   );
 }

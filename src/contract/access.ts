@@ -6,6 +6,11 @@ export interface Access {
   readonly bearer: boolean;
   /** The header field of an API key, which may hold the same tokens; undefined for none. */
   readonly keyHeader: string | undefined;
+  /**
+   * Whether the token may be sent as the password of any user (Basic, RFC 7617): that of the store, or any
+   * password; undefined for none.
+   */
+  readonly basic?: "token" | "any" | undefined;
   /** The word before an API key in the field Authorization, such as "Token"; undefined for none. */
   readonly scheme?: string | undefined;
   /** Whether a request without a token is served. */
@@ -14,16 +19,25 @@ export interface Access {
 
 export const bearerAccess: Access = { bearer: true, keyHeader: undefined, isOpen: false };
 
-/**
- * The header field in which a program sends a token, and what goes before the token; undefined for
- * none.
- */
-export function tokenField({
-  bearer,
-  keyHeader,
-  scheme,
-}: Access): readonly [name: string, prefix: string] | undefined {
+/** A header field, and what goes before the token in it. */
+export type TokenField = readonly [name: string, prefix: string];
+
+const basicPrefix = "Basic ";
+
+/** The header field in which a program sends a token; undefined for none. */
+export function tokenField({ bearer, basic, keyHeader, scheme }: Access): TokenField | undefined {
   if (scheme !== undefined) return ["Authorization", `${scheme} `];
   if (bearer) return ["Authorization", "Bearer "];
+  if (basic !== undefined) return ["Authorization", basicPrefix];
   return keyHeader === undefined ? undefined : [keyHeader, ""];
+}
+
+/** Whether the field has the token as the password of a user, in base64. */
+export function isBasicField([, prefix]: TokenField): boolean {
+  return prefix === basicPrefix;
+}
+
+/** The value of the field. */
+export function fieldValue(field: TokenField, token: string): string {
+  return field[1] + (isBasicField(field) ? btoa(`token:${token}`) : token);
 }

@@ -1,12 +1,12 @@
 // Writes code samples of an operation: complete programs that read the token from the environment.
 
-import type { tokenField } from "../contract/access.ts";
+import { isBasicField, type TokenField } from "../contract/access.ts";
 
 export interface SampledRequest {
   /**
    * The header field of the token, and what goes before the token; undefined where none is needed.
    */
-  readonly field: ReturnType<typeof tokenField>;
+  readonly field: TokenField | undefined;
   readonly method: string;
   readonly url: string;
   /** The JSON of the body; undefined for none. */
@@ -31,7 +31,9 @@ function curl({ field, method, url, body }: SampledRequest): string {
   // curl sends a POST if there is a body, and a GET if there is none.
   const isDefault = method === (body === undefined ? "GET" : "POST");
   const options = [
-    ...(field === undefined ? [] : [`-H "${field.join(": ")}$ACCESS_TOKEN"`]),
+    ...(field === undefined
+      ? []
+      : [isBasicField(field) ? '-u "token:$ACCESS_TOKEN"' : `-H "${field.join(": ")}$ACCESS_TOKEN"`]),
     ...(body === undefined
       ? []
       : ["-H 'Content-Type: application/json'", `-d '${spaced(body).replaceAll("'", "'\\''")}'`]),
@@ -48,7 +50,8 @@ function typeScript({ field, method, url, body }: SampledRequest): string {
     const [name, prefix] = field;
     const token = "process.env.ACCESS_TOKEN";
     const key = /^\w+$/.test(name) ? name : `"${name}"`;
-    fields.push(`${key}: ${prefix === "" ? `String(${token})` : `\`${prefix}$\{${token}}\``}`);
+    const sent = isBasicField(field) ? `btoa(\`token:$\{${token}}\`)` : token;
+    fields.push(`${key}: ${prefix === "" ? `String(${sent})` : `\`${prefix}$\{${sent}}\``}`);
   }
   if (body !== undefined) fields.push('"Content-Type": "application/json"');
   const init = [`method: "${method}",`, "headers: {", ...fields.map((field) => `  ${field},`), "},"];
@@ -65,14 +68,17 @@ console.log(response.status, await response.text());
 
 function python({ field, method, url, body }: SampledRequest): string {
   const fields: string[] = [];
+  const isBasic = field !== undefined && isBasicField(field);
   if (field !== undefined) {
     const [name, prefix] = field;
-    const token = "os.environ['ACCESS_TOKEN']";
+    const token = isBasic
+      ? "base64.b64encode(('token:' + os.environ['ACCESS_TOKEN']).encode()).decode()"
+      : "os.environ['ACCESS_TOKEN']";
     fields.push(`"${name}": ${prefix === "" ? token : `f"${prefix}{${token}}"`}`);
   }
   if (body !== undefined) fields.push('"Content-Type": "application/json"');
   const data = body === undefined ? "" : `    data=${quoted(spaced(body))}.encode(),\n`;
-  return `import os
+  return `${isBasic ? "import base64\n" : ""}import os
 import urllib.error
 import urllib.request
 

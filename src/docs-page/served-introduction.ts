@@ -2,7 +2,7 @@
 // of the server.
 
 import { type ErrorCode, errorRegistry, statusOf } from "../base/errors.ts";
-import { type Access, tokenField } from "../contract/access.ts";
+import { type Access, isBasicField, tokenField } from "../contract/access.ts";
 import { type Contract, requiresMatch } from "../contract/contract.ts";
 import { type ErrorPart, partsOf, pathOfPart } from "../contract/error-format.ts";
 import { withArticle } from "../contract/words.ts";
@@ -89,10 +89,13 @@ function resourcesOf({ collections }: Pick<Contract, "collections">) {
 function tokensChapter(access: Access): string {
   const field = tokenField(access);
   if (field === undefined) return "## Tokens\n\nNone is needed.";
+  const way = isBasicField(field)
+    ? `the password of any user, by \`Authorization: Basic\` (RFC 7617)`
+    : `\`${field.join(": ")}<ACCESS_TOKEN>\``;
   return `## Tokens
 
 The operator issues tokens with \`plantstore token create --name ci\`; a token is shown once. Send it as
-\`${field.join(": ")}<ACCESS_TOKEN>\`.`;
+${way}.`;
 }
 
 function errorsChapter({ contract, operations }: Draft): string {

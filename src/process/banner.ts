@@ -2,7 +2,7 @@
 // the token.
 
 import { paint, printable } from "../base/terminal.ts";
-import { tokenField } from "../contract/access.ts";
+import { fieldValue, tokenField } from "../contract/access.ts";
 import type { Collection, Contract } from "../contract/contract.ts";
 import { sampleBody } from "../contract/plant.ts";
 import { withArticle } from "../contract/words.ts";
@@ -93,7 +93,7 @@ function firstTokenLines(contract: Contract, token: string, url: string): string
     `Create ${withArticle(collection.words.one)} with it, in another terminal:`,
     "",
     `curl -i -w '\\n' ${url}${collection.path} \\`,
-    ...(field === undefined ? [] : [`  -H '${field.join(": ")}${token}' \\`]),
+    ...(field === undefined ? [] : [`  -H '${field[0]}: ${fieldValue(field, token)}' \\`]),
     "  -H 'Content-Type: application/json' \\",
     `  -d '${sampleBody(collection, 9_007_199_254_740_993n).replaceAll("'", "'\\\\''")}'`,
   ];

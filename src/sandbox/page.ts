@@ -1,7 +1,7 @@
 // Changes the documentation page for a sandbox: fills the token in, and adds a note that says
 // how the sandbox is told what to respond.
 
-import type { tokenField } from "../contract/access.ts";
+import { fieldValue, type TokenField } from "../contract/access.ts";
 import type { Handler } from "../http/handler.ts";
 
 /**
@@ -21,14 +21,16 @@ export function withSandboxPage(
      * The header field of the token, and what goes before the token; undefined where none is
      * needed.
      */
-    readonly field: ReturnType<typeof tokenField>;
+    readonly field: TokenField | undefined;
     readonly controlUrl: () => string | undefined;
   },
 ): Handler {
   return async (request, context) => {
     const response = await next(request, context);
     if (response.headers.get("Content-Type")?.startsWith("text/html") !== true) return response;
-    const text = Bun.markdown.html(describe(field && `${field.join(": ")}${token}`, token, controlUrl()));
+    const text = Bun.markdown.html(
+      describe(field && `${field[0]}: ${fieldValue(field, token)}`, token, controlUrl()),
+    );
     const note = `<details class="note"><summary>This is a sandbox: its store is in memory, and nothing is kept.</summary>${text}</details>`;
     return new HTMLRewriter()
       .on("main", {

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeToken, randomBytes } from "../../auth/token.ts";
-import { tokenField } from "../../contract/access.ts";
+import { fieldValue, tokenField } from "../../contract/access.ts";
 import type { Collection, Plant } from "../../contract/contract.ts";
 import { bodyJson, plantJson } from "../../contract/plant.ts";
 import { numberedId } from "../../contract/plant-id.ts";
@@ -32,10 +32,10 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
 
   async function post(token: string): Promise<void> {
     const { collection, body } = nextCreate();
-    const [name, prefix] = tokenField(collection.operations.create.access) ?? [];
+    const field = tokenField(collection.operations.create.access);
     const headers = {
       "Content-Type": "application/json",
-      ...(name !== undefined && { [name]: `${prefix}${token}` }),
+      ...(field !== undefined && { [field[0]]: fieldValue(field, token) }),
     };
     const response = await fetch(url + collection.path, {
       method: "POST",

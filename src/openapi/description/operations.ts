@@ -113,13 +113,13 @@ const conditions: readonly string[] = ["if-match", "if-none-match"];
 async function readOperation(
   name: OperationName,
   operation: DescribedOperation,
-  { root, served }: Reading,
+  { root, served, fills }: Reading,
   collection: Described,
 ): Promise<ServedOperation & { readonly shape?: ListShape }> {
   const { described, words, common } = collection;
   const { parameters = conditions, ...part } = await readPart(name, operation, collection);
   const headers = await requiredHeaders(operation);
-  const access = readAccess(operation.place, root);
+  const access = readAccess(operation.place, root, fills);
   const errors = errorFormatOf(operation, common);
   const known = [...parameters, ...headers.map((each) => each.name.toLowerCase())];
   noteOperation(operation, known, described.id.schema);

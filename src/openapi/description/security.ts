@@ -7,8 +7,10 @@ import type { Place } from "../document/place.ts";
 /**
  * Reads the requirements of an operation, or else of the whole description, of which a request meets
  * one (OpenAPI 3.1, section 4.8.30). Notes the ones that are not accepted.
+ *
+ * @param takesAny whether Basic credentials are taken with any password.
  */
-export function readAccess(operation: Place, root: Place): Access {
+export function readAccess(operation: Place, root: Place, takesAny: boolean): Access {
   const security = [operation, root]
     .map((each) => each.own("security"))
     .find(({ value }) => value !== undefined);
@@ -21,7 +23,7 @@ export function readAccess(operation: Place, root: Place): Access {
   for (const name of refused) security?.note(`the security of ${name} is not accepted${instead}`);
   for (const name of scopes)
     security?.note(`the scope ${name} is not checked: every token may do everything`);
-  return access;
+  return access.basic !== undefined && takesAny ? { ...access, basic: "any" } : access;
 }
 
 /**
@@ -36,8 +38,9 @@ export function readRequirements(requirements: unknown, schemeOf: (name: string)
   const refused = new Set<string>();
   const scopes = new Set<string>();
   let word: string | undefined;
-  let { bearer, keyHeader, isOpen }: Access = {
+  let { bearer, basic, keyHeader, isOpen }: Access = {
     bearer: false,
+    basic: undefined,
     keyHeader: undefined,
     isOpen: described.length === 0,
   };
@@ -47,6 +50,7 @@ export function readRequirements(requirements: unknown, schemeOf: (name: string)
     const header = headerOf(scheme);
     if (name === undefined) isOpen = true;
     else if (others.length === 0 && isBearer(scheme)) bearer = true;
+    else if (others.length === 0 && isHttp(scheme, "basic")) basic = "token";
     else if (others.length === 0 && header !== undefined && (keyHeader ?? header) === header) {
       keyHeader = header;
       // Many describe a bearer token as a key in this field.
@@ -64,8 +68,14 @@ export function readRequirements(requirements: unknown, schemeOf: (name: string)
   }
   // An operation whose only schemes are refused is not open to everybody.
   const access =
-    bearer || keyHeader !== undefined || isOpen
-      ? { bearer, keyHeader, ...(word !== undefined && { scheme: word }), isOpen }
+    bearer || basic !== undefined || keyHeader !== undefined || isOpen
+      ? {
+          bearer,
+          keyHeader,
+          ...(basic !== undefined && { basic }),
+          ...(word !== undefined && { scheme: word }),
+          isOpen,
+        }
       : bearerAccess;
   return { access, accepted, refused: [...refused], scopes: [...scopes] };
 }
@@ -73,7 +83,11 @@ export function readRequirements(requirements: unknown, schemeOf: (name: string)
 /** The access tokens of OAuth 2 and OpenID Connect are bearer tokens. */
 function isBearer(scheme: Json | undefined): boolean {
   const isAccessToken = scheme?.type === "oauth2" || scheme?.type === "openIdConnect";
-  return isAccessToken || (scheme?.type === "http" && /^bearer$/i.test(String(scheme.scheme)));
+  return isAccessToken || isHttp(scheme, "bearer");
+}
+
+function isHttp(scheme: Json | undefined, word: string): boolean {
+  return scheme?.type === "http" && String(scheme.scheme).toLowerCase() === word;
 }
 
 /** The header field of an API key; undefined for another scheme. */

@@ -4,7 +4,8 @@ import { expect, test } from "bun:test";
 import { bearerAccess } from "../../../src/contract/access.ts";
 import type { Description } from "../../../src/docs-page/description.ts";
 import { readRequirements } from "../../../src/openapi/description/security.ts";
-import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
+import { contractFile, sandboxOf, sendJson } from "../../support/contract-sandbox.ts";
+import { jsonOf, thingsDocument } from "../../support/descriptions.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const schemes: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -33,13 +34,14 @@ test.each([
   [[{ key: [] }], withKey, []],
   [[{ key: [] }, { otherKey: [] }], withKey, ["otherKey"]],
   [[{ key: [] }, {}], { ...withKey, isOpen: true }, []],
-  [[{ token: [] }, { key: [] }, { basic: [] }], { ...withKey, bearer: true }, ["basic"]],
+  [[{ token: [] }, { key: [] }, { basic: [] }], { ...withKey, bearer: true, basic: "token" }, []],
+  [[{ basic: [] }], { ...open, basic: "token", isOpen: false }, []],
   [[{ authorization: [] }], { bearer: true, keyHeader: "Authorization", isOpen: false }, []],
   [[{ token: [], key: [] }], bearerAccess, ["token with key"]],
   [
-    [{ basic: [] }, { query: [] }, { cookie: [] }, { mutual: [] }, { unknown: [] }, { wrongKey: [] }],
+    [{ query: [] }, { cookie: [] }, { mutual: [] }, { unknown: [] }, { wrongKey: [] }],
     bearerAccess,
-    ["basic", "query", "cookie", "mutual", "unknown", "wrongKey"],
+    ["query", "cookie", "mutual", "unknown", "wrongKey"],
   ],
 ])("the requirements %j give access as they say", (requirements, access, refused) => {
   const security = readRequirements(requirements, (name) => schemes[name]);
@@ -217,4 +219,68 @@ test("an operator names the pages that may use a server that needs no token", as
   expect(await create(1, { Origin: "https://app.example", Host: "pets.example" })).toBe(201);
   expect(await create(2, { Origin: "https://pets.example", Host: "pets.example" })).toBe(201);
   expect(await create(3, { Origin: "https://other.example" })).toBe(403);
+});
+
+const basicThings = thingsDocument({
+  post: { security: [{ basic: [] }] },
+  collection: {
+    get: { security: [{ basic: [] }, { key: [] }], responses: { 200: jsonOf({ type: "array" }) } },
+  },
+  more: { components: { securitySchemes: { basic: schemes.basic, key: schemes.key } } },
+});
+const basicHeader = (credentials: string) => ({ Authorization: `basic ${btoa(credentials)}` });
+
+test("Basic credentials have the token as the password of any user", async () => {
+  using folder = new TemporaryFolder();
+  await Bun.write(folder.file("things.json"), JSON.stringify(basicThings));
+  await using server = await RunningServer.startInProcess({
+    database: `sqlite:${folder.file("things.db")}`,
+    args: ["--contract", folder.file("things.json")],
+  });
+  const token = await server.createToken();
+  const create = (headers: Record<string, string>) =>
+    sendJson(`${server.url}/things`, "POST", { id: 1 }, headers);
+  // The second one is found by its credentials, which are those of no other scheme.
+  for (const user of ["", "ada", "ada", "ü"]) {
+    const credentials = Buffer.from(`${user}:${token}`).toString("base64");
+    expect((await create({ Authorization: `Basic ${credentials}` })).status).toBe(200);
+  }
+  for (const wrong of [`ada:${token}x`, `ada${token}`, ":", `${token}:`]) {
+    const { status, headers, text } = await create(basicHeader(wrong));
+    expect([status, headers.get("www-authenticate")]).toEqual([
+      401,
+      'Basic realm="plantstore", charset="UTF-8"',
+    ]);
+    expect(text).toContain("The token is not accepted");
+  }
+  for (const other of [{}, { Authorization: `Bearer ${token}` }, { "X-API-Key": token }])
+    expect(await create(other)).toMatchObject({
+      status: 401,
+      text: expect.stringContaining(
+        "carries no token; send the header Authorization: Basic with any user and the token as the password.",
+      ),
+    });
+  const list = (headers: Record<string, string>) =>
+    sendJson(`${server.url}/things`, "GET", undefined, headers);
+  expect((await list({ "X-API-Key": token })).status).toBe(200);
+  expect((await list(basicHeader(`a:${token}`))).status).toBe(200);
+  expect((await list({})).headers.get("www-authenticate")).toBe(
+    'Basic realm="plantstore", charset="UTF-8", ApiKey realm="plantstore", header="X-API-Key"',
+  );
+
+  const document = (await sendJson(`${server.url}/openapi.json`, "GET", undefined, {})).json as Description;
+  const { security, "x-codeSamples": samples = [] } = document.paths["/things"]?.post ?? {};
+  expect(security).toEqual([{ basic: [] }]);
+  expect(samples[0]?.source).toContain('-u "token:$ACCESS_TOKEN"');
+  expect(samples[1]?.source).toContain("`Basic ${btoa(`token:${process.env.ACCESS_TOKEN}`)}`");
+  expect(samples[2]?.source).toContain("base64.b64encode(");
+});
+
+test("a sandbox takes Basic credentials with any password", async () => {
+  using folder = new TemporaryFolder();
+  await Bun.write(folder.file("things.json"), JSON.stringify(basicThings));
+  await using store = await sandboxOf(folder.file("things.json"));
+  for (const headers of [basicHeader("ada:anything"), basicHeader("ada:")])
+    expect((await store.request("POST", "/things", '{"id":1}', headers)).status).toBe(200);
+  expect((await store.request("POST", "/things", '{"id":1}', {})).status).toBe(401);
 });

@@ -2,7 +2,7 @@
 // "tag", and the fields of the contract that take such texts get them.
 
 import { OperatorError } from "../../../../src/base/operator-error.ts";
-import { type Access, tokenField } from "../../../../src/contract/access.ts";
+import { type Access, fieldValue, tokenField } from "../../../../src/contract/access.ts";
 import type {
   Collection,
   Contract,
@@ -124,8 +124,8 @@ export class Contents {
 
   /** The header field with a token, or without one; none if no token is taken. */
   credentials(token: string | null, access = this.access): Readonly<Record<string, string | null>> {
-    const [name, prefix] = tokenField(access) ?? [];
-    return name === undefined ? {} : { [name]: token === null ? null : prefix + token };
+    const field = tokenField(access);
+    return field === undefined ? {} : { [field[0]]: token === null ? null : fieldValue(field, token) };
   }
 
   /** The start of a plant's members up to the value of its title, such as `"name":`. */
