@@ -44,6 +44,8 @@ interface ErrorDetails {
   readonly logged?: string;
   /** The value of Retry-After. */
   readonly retryAfterSeconds?: number;
+  /** Whether the connection is closed, because the rest of the request is not read. */
+  readonly closesConnection?: boolean;
   /** The value of Allow. */
   readonly allow?: string;
   /** The value of WWW-Authenticate, where no bearer token is wanted. */

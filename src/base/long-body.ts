@@ -1,11 +1,8 @@
 // Says whether a request has a long body: only few of those may wait, because Bun keeps what
 // arrives of them in memory.
 
-/**
- * Bun reads a body up to this size in one piece, and its whole length is reserved at once. Read
- * chunk by chunk, a body of 8 KB costs some 20 µs more.
- */
-export const smallBytesMax = 16_384;
+/** A shorter body usually arrives with the head of its request. */
+const smallBytesMax = 16_384;
 
 /** Whether a request has a body that may not have arrived with its head. */
 export function hasLongBody(headers: Headers): boolean {

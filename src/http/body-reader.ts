@@ -3,14 +3,16 @@
 import { MIMEType } from "node:util";
 import type { Caller } from "../auth/caller.ts";
 import { ApiError, unavailable } from "../base/errors.ts";
-import { smallBytesMax } from "../base/long-body.ts";
 import { shorten } from "../contract/plant.ts";
 import { SharedBudget } from "../store/fair-share.ts";
 
 export interface BodyLimits {
   /** Bytes of one body; a longer one is contentTooLarge. */
   readonly bodyBytesMax: number;
-  /** Bytes of all bodies in flight; beyond it, or a caller's share, a body is `unavailable`. */
+  /**
+   * Bytes of all bodies in flight, each with its whole length; beyond it, or a caller's share, a
+   * body is `unavailable`.
+   */
   readonly inFlightBytesMax: number;
   /** Time for a body to arrive, in milliseconds; a slower one is requestTimeout. */
   readonly arrivalMsMax: number;
@@ -84,12 +86,15 @@ export class BodyReader {
     const bytes = contentLength === null ? undefined : Number(contentLength);
     if (bytes !== undefined && bytes > this.#limits.bodyBytesMax) return this.#tooLarge();
 
-    const isSmall = bytes !== undefined && bytes <= smallBytesMax;
-    if (isSmall && !this.#reserve(owner, bytes)) return memoryExceeded();
+    // The whole length, also before it arrives: Bun keeps up to a megabyte of a body that nobody
+    // reads, and as much of one that is read slowly.
+    const heldBytes = bytes ?? (request.body === null ? 0 : this.#limits.bodyBytesMax);
+    if (!this.memory.acquire(owner.callerKey, heldBytes)) return memoryExceeded;
+    owner.reservedBytes = heldBytes;
     this.#timeouts.add(owner);
-    return isSmall || request.body === null
-      ? request.bytes()
-      : this.#readChunks(request.body, owner, bytes ?? this.#limits.bodyBytesMax);
+    return bytes === undefined && request.body !== null
+      ? this.#readChunks(request.body, owner)
+      : request.bytes();
   }
 
   /** Stops the time-out of a body that has arrived, and keeps its memory. */
@@ -129,33 +134,21 @@ export class BodyReader {
     return bytes > this.#limits.bodyBytesMax ? this.#tooLarge() : undefined;
   }
 
-  /** Reserves memory in addition to what a body has; false if there is not enough. */
-  #reserve(owner: BodyOwner, bytes: number): boolean {
-    if (!this.memory.acquire(owner.callerKey, bytes, owner.reservedBytes)) return false;
-    owner.reservedBytes += bytes;
-    return true;
-  }
-
   /**
-   * Reads a body into a buffer that doubles: a list of its chunks would hold 100 MB for a megabyte
-   * in chunks of one byte. Memory is reserved for the bytes received, as a client that declares a
-   * megabyte and sends a byte takes 4 KiB.
+   * Reads a body of unknown length into a buffer that doubles: a list of its chunks would hold 100
+   * MB for a megabyte in chunks of one byte.
    */
-  async #readChunks(
-    stream: ReadableStream<Uint8Array>,
-    owner: BodyOwner,
-    bytesMax: number,
-  ): Promise<Uint8Array | ApiError> {
+  async #readChunks(stream: ReadableStream<Uint8Array>, owner: BodyOwner): Promise<Uint8Array | ApiError> {
+    const { bodyBytesMax } = this.#limits;
     let buffer = new Uint8Array();
     let bytes = 0;
     for await (const chunk of stream) {
       // Nothing is reserved after a time-out.
       if (owner.isSettled) break;
       const needed = bytes + chunk.length;
-      if (needed > bytesMax) return this.#tooLarge();
+      if (needed > bodyBytesMax) return this.#tooLarge();
       if (needed > buffer.length) {
-        const size = Math.min(bytesMax, Math.max(4_096, 2 * needed));
-        if (!this.#reserve(owner, size - buffer.length)) return memoryExceeded();
+        const size = Math.min(bodyBytesMax, Math.max(4_096, 2 * needed));
         buffer = new Uint8Array(buffer.buffer.transfer(size));
       }
       buffer.set(chunk, bytes);
@@ -247,6 +240,10 @@ function badLength(contentLength: string): ApiError {
   return new ApiError("badRequest", message);
 }
 
-function memoryExceeded(): ApiError {
-  return unavailable("The server has too many bodies to read and did not read this one");
-}
+const tooManyBodies = unavailable("The server has too many bodies to read and did not read this one");
+
+/** Closes the connection: what the client goes on to send would fill the buffers of the kernel. */
+const memoryExceeded = new ApiError("unavailable", tooManyBodies.message, {
+  ...tooManyBodies.details,
+  closesConnection: true,
+});

@@ -121,8 +121,8 @@ export class Exchange implements BodyOwner {
   reject(error: ApiError): void {
     if (!this.claim()) return;
     const send = this.#guarded(() => this.sendError(error));
-    if (this.caller === undefined && hasLongBody(this.request.headers)) {
-      // Sent at once: Bun buffers the body until the response. With pacing, 1,000 strangers with a
+    if (!this.request.bodyUsed && hasLongBody(this.request.headers)) {
+      // Sent at once: Bun buffers the body until the response. With pacing, 1,000 clients with a
       // megabyte each took 1 GB.
       send();
       void this.request.body?.cancel().catch(() => undefined);

@@ -66,7 +66,10 @@ const headersOfCode: Partial<Record<ErrorCode, Readonly<Record<string, string>>>
 
 function errorHeaders({ code, details }: ApiError): Readonly<Record<string, string>> | undefined {
   if (details.challenge !== undefined) return { "WWW-Authenticate": details.challenge };
-  if (details.retryAfterSeconds !== undefined) return { "Retry-After": String(details.retryAfterSeconds) };
+  if (details.retryAfterSeconds !== undefined) {
+    const retryAfter = { "Retry-After": String(details.retryAfterSeconds) };
+    return details.closesConnection ? { ...retryAfter, Connection: "close" } : retryAfter;
+  }
   if (details.allow !== undefined) return { Allow: details.allow };
   return typeof code === "string" ? headersOfCode[code] : undefined;
 }

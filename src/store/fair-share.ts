@@ -35,16 +35,15 @@ export class SharedBudget {
   }
 
   /**
-   * Acquires an amount for a caller; false if it exceeds the free amount or the caller's share. The
-   * share does not apply if the caller holds only `own`, other parts of the same item: a single
-   * item may take all of the resource.
+   * Acquires an amount for a caller; false if it exceeds the free amount or the caller's share. A
+   * caller that holds nothing has no share: a single item may take all of the resource.
    */
-  acquire(caller: string, amount: number, own = 0): boolean {
+  acquire(caller: string, amount: number): boolean {
     if (amount === 0) return true;
     const held = this.#held.get(caller);
     const before = held?.amount ?? 0;
     const free = this.#max - this.#used - amount;
-    if (free < 0 || (before > own && !isWithinShare(before + amount, free))) return false;
+    if (free < 0 || (before > 0 && !isWithinShare(before + amount, free))) return false;
     if (held === undefined) this.#held.set(caller, { amount });
     else held.amount += amount;
     this.#used += amount;

@@ -245,7 +245,7 @@ const limits = {
     flag: "--in-flight-bytes-max <bytes>",
     default: String(64 * MiB),
     description:
-      "memory for the bodies of all requests in flight, at least one body; further ones are rejected with 503",
+      "memory for the bodies of all requests in flight, each with its whole length, of --body-bytes-max if it has none, at least one body; further ones are rejected with 503",
     parse: integer(1, 64 * 1_024 * MiB),
   },
   arrivalSecondsMax: {

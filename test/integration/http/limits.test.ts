@@ -98,19 +98,29 @@ test.each([
   expect((await post(target, large)).status).toBe(200);
 });
 
-test("memory is reserved for the bytes received, not for the Content-Length", async () => {
-  await using server = await startInProcess({ limits: { inFlightBytesMax: 1_100_000 } });
-  const one = await server.target();
-  const stuck = await Promise.all(
-    Array.from({ length: 40 }, () => stuckCreate(one, "Content-Length: 1000000", "{")),
-  );
-  await untilBodyBytes(server, 40);
-  expect(await server.metric("plantstore_body_bytes")).toBeLessThan(40 * 16_384 + 1);
-  const other = await server.target();
-  expect((await post(other, plantJson(freshId(), "x".repeat(200_000)))).status).toBe(200);
-  for (const connection of stuck) connection.terminate();
-  await untilBodyBytes(server, 0, 0);
-});
+test.each(["Content-Length: 1000000", "Transfer-Encoding: chunked"])(
+  "%s: memory is reserved for the whole body, others have theirs, and what has no room is closed",
+  async (framing) => {
+    await using server = await startInProcess({ limits: { inFlightBytesMax: 8_400_000 } });
+    const one = await server.target();
+    const beginning = framing.startsWith("T") ? "1\r\n{\r\n" : "{";
+    const open = (length: number) =>
+      Promise.all(Array.from({ length }, () => stuckCreate(one, framing, beginning)));
+    // Seven eighths for one caller.
+    const kept = await open(7);
+    await untilBodyBytes(server, 7_000_000);
+    for (const { closed } of await open(30)) {
+      const answer = await closed;
+      expect(answer).toStartWith("HTTP/1.1 503 Service Unavailable\r\n");
+      expect(answer).toContain("Retry-After: 1\r\n");
+      expect(answer.toLowerCase()).toContain("connection: close\r\n");
+    }
+    const other = await server.target();
+    expect((await post(other, plantJson(freshId(), "x".repeat(900_000)))).status).toBe(200);
+    for (const connection of kept) connection.terminate();
+    await untilBodyBytes(server, 0, 0);
+  },
+);
 
 test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
   await using server = await RunningServer.startInProcess({ args: ["--connections-max", "10"] });

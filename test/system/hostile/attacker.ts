@@ -17,32 +17,54 @@ export const behaviours = ["never reads", "never finishes", "floods"] as const;
 
 export interface Attack {
   readonly requests: readonly AttackedRequest[];
-  readonly behaviour: (typeof behaviours)[number];
+  readonly behaviour: (typeof behaviours)[number] | "sends in pieces";
   /** The number of connections for each request. */
   readonly connections: number;
+  /** The length of bodies that are sent in pieces, of which the last byte never comes. */
+  readonly bodyBytes?: number;
 }
+
+const piece = Buffer.alloc(65_536, " ");
+const pieceMs = 300;
 
 /** Requests on a connection that never reads the responses. */
 const unreadRequests = 100;
 
-function bytesOf({ url, method, path, headers, body }: AttackedRequest, { behaviour }: Attack): string {
-  const all = { Host: new URL(url).host, ...headers, "Content-Length": String(body.length) };
+function bytesOf({ url, method, path, headers, body }: AttackedRequest, attack: Attack): string {
+  const { behaviour, bodyBytes = body.length } = attack;
+  const framing = headers["Transfer-Encoding"] === undefined ? { "Content-Length": String(bodyBytes) } : {};
+  const all = { Host: new URL(url).host, ...headers, ...framing };
   const fields = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `${method} ${path} HTTP/1.1\r\n${fields.join("")}`;
+  if (behaviour === "sends in pieces")
+    return `${head}\r\n${framing["Content-Length"] === undefined ? `${bodyBytes.toString(16)}\r\n` : ""}`;
   if (behaviour === "never reads") return `${head}\r\n${body}`.repeat(unreadRequests);
   // An incomplete body if the request has one, else an incomplete head.
   return body === "" ? head : `${head}\r\n${body.slice(0, -1)}`;
 }
+
+/** Resolves when every connection was opened: bodies in pieces all begin at once. */
+const allOpened = Promise.withResolvers<void>();
 
 /** Holds one connection, and reopens it when it is closed. */
 async function hold(request: AttackedRequest, attack: Attack, onOpen: () => void): Promise<never> {
   for (;;) {
     const connection = await RawConnection.open(request.url).catch(() => undefined);
     onOpen();
+    if (attack.behaviour === "sends in pieces") await allOpened.promise;
     if (attack.behaviour === "never reads") connection?.pause();
     connection?.write(bytesOf(request, attack));
+    if (connection !== undefined && attack.bodyBytes !== undefined)
+      await Promise.race([connection.closed, sendPieces(connection, attack.bodyBytes)]);
     await connection?.closed;
     await Bun.sleep(100);
+  }
+}
+
+async function sendPieces(connection: RawConnection, bodyBytes: number): Promise<void> {
+  for (let left = bodyBytes - 1; left > 0; left -= piece.length) {
+    connection.write(piece.subarray(0, left));
+    await Bun.sleep(pieceMs);
   }
 }
 
@@ -74,5 +96,6 @@ if (import.meta.main) {
         }),
     ),
   );
+  allOpened.resolve();
   process.stdout.write("every connection was opened\n");
 }

@@ -4,11 +4,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { Output } from "../../support/output.ts";
-import { type Attack, type AttackedRequest, behaviours } from "./attacker.ts";
-import { HostileSession, sendsAll } from "./hostile-session.ts";
+import { type AttackedRequest, behaviours } from "./attacker.ts";
+import { HostileSession, residentBytesMoreMax, sendsAll, startAttack } from "./hostile-session.ts";
 
-const residentBytesMoreMax = 128 * 2 ** 20;
 const createsUnderAttack = 40;
 
 interface Path {
@@ -141,21 +139,6 @@ async function requestOf({ request, headers = {}, body = "" }: Path): Promise<At
     path: filled(path),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, filled(value)])),
     body: filled(body),
-  };
-}
-
-/** Starts an attack, and waits until each connection was opened once. Killed out of scope. */
-async function startAttack(attack: Attack): Promise<AsyncDisposable> {
-  const program = new URL("attacker.ts", import.meta.url).pathname;
-  const attacker = Bun.spawn([process.execPath, program, JSON.stringify(attack)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  await new Output(attacker.stdout).until((text) => (text === "" ? undefined : text));
-  return {
-    async [Symbol.asyncDispose]() {
-      attacker.kill();
-      await attacker.exited;
-    },
   };
 }
 
