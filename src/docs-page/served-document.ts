@@ -7,7 +7,7 @@ import type { Operation } from "../http/operation.ts";
 import { type methods, operationAt } from "../openapi/description/described-operation.ts";
 import { errorFormatOf } from "../openapi/description/error-shapes.ts";
 import { Place } from "../openapi/document/place.ts";
-import { collectionAt } from "./collection-at.ts";
+import { collectionFinder } from "./collection-at.ts";
 import { type Description, type PathItem, parametersOf } from "./description.ts";
 import { type AuthorOperation, Draft } from "./draft.ts";
 import { addErrorSchema, addHeaders, resolveSecuritySchemes, restrictTexts } from "./served-components.ts";
@@ -27,6 +27,7 @@ export function servedDocument(
   basePath = "",
 ): Description {
   const draft = new Draft(contract, operations);
+  const collectionAt = collectionFinder(contract);
   const { document } = draft;
   const { access, errors } = contract;
   const errorName = addErrorSchema(draft);
@@ -42,7 +43,7 @@ export function servedDocument(
     );
   for (const operation of operations) {
     const { method, path, described } = operation;
-    const collection = collectionAt(contract, path);
+    const collection = collectionAt(path);
     if (described !== undefined)
       setOperation(draft, method, draft.pathOf(path), (own) =>
         describeOperation(draft, responses, { ...operation, described }, collection, own),
@@ -62,9 +63,10 @@ export function servedDocument(
       }));
     }
   }
+  const offered = new Set(operations.map(({ method, path }) => `${method} ${draft.pathOf(path)}`));
   for (const { method, path } of contract.otherOperations) {
-    if (operations.some((each) => each.method === method && draft.pathOf(each.path) === path)) continue;
-    const collection = collectionAt(contract, path);
+    if (offered.has(`${method} ${path}`)) continue;
+    const collection = collectionAt(path);
     setOperation(draft, method, path, (own) => ({
       ...own,
       responses: responses.of({ kind: "unserved", collection, method, path, access, errors }, own.responses),

@@ -154,11 +154,9 @@ function methodNotAllowed(method: string, sent: string, offered: readonly Operat
   return new ApiError("methodNotAllowed", message, { allow: allow.join(", ") });
 }
 
-function notFound(path: string, basePath: string, { collections }: Contract): ApiError {
-  const [first, ...others] = collections.map(
-    ({ path: own, words }) => `POST ${basePath}${own} creates ${withArticle(words.one)}`,
-  );
-  const own = first === undefined ? "" : `; ${first}`;
+function notFound(path: string, basePath: string, { collections: [first, ...others] }: Contract): ApiError {
+  const own =
+    first === undefined ? "" : `; POST ${basePath}${first.path} creates ${withArticle(first.words.one)}`;
   const more = others.length === 0 ? "" : `, and ${others.length} other paths are described`;
   return new ApiError("notFound", `There is nothing at ${shortened(path)}${own}${more}.`);
 }

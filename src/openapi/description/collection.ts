@@ -13,6 +13,7 @@ import {
   type Success,
   successOf,
 } from "./described-operation.ts";
+import { pathsOf } from "./described-paths.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { readId } from "./fields.ts";
 import { hasProperties, wrappingMember } from "./representations.ts";
@@ -147,7 +148,7 @@ function resourceIn(response: Place, names: readonly string[], { properties }: O
 
 /** The path of one resource of a collection; undefined if it is not described. */
 function itemOf(root: Place, collection: string): DescribedCollection["item"] {
-  const path = Object.keys(root.at("paths").object ?? {}).find((each) => isItemOf(collection, each));
+  const path = pathsOf(root, collection).find((each) => isItemOf(collection, each));
   if (path === undefined) return undefined;
   return { path, parameter: path.slice(path.lastIndexOf("{") + 1, path.lastIndexOf("}")) };
 }

@@ -36,6 +36,7 @@ import {
   successOf,
   titleOf,
 } from "./described-operation.ts";
+import { pathsOf } from "./described-paths.ts";
 import { errorFormatOf } from "./error-shapes.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { valueTypes } from "./field-type.ts";
@@ -100,10 +101,8 @@ export async function readOperations(
 
 /** The operations of a collection and of its resources. */
 export function operationsOf(root: Place, collection: string): DescribedOperation[] {
-  return describedOperations(
-    root,
-    (path) => collectionPath(path) === collectionPath(collection) || isItemOf(collection, path),
-  );
+  const paths = root.at("paths");
+  return describedOperations(pathsOf(root, collection).map((path) => [path, paths.at(path)]));
 }
 
 /** The header fields of conditions, which every operation of one resource serves. */
@@ -138,8 +137,9 @@ async function readOperation(
 
 /** The operations of a description that are not served. Notes them, and why. */
 export function readOthers({ root, served, faults }: Reading): OtherOperation[] {
-  for (const [path, item] of pathItems(root)) noteMethods(path, item);
-  return describedOperations(root).flatMap((operation) => {
+  const paths = root.at("paths").members.filter(isReadable);
+  for (const [path, item] of paths) noteMethods(path, item);
+  return describedOperations(paths).flatMap((operation) => {
     const { method, path, place } = operation;
     if (served.has(place.pointer)) return [];
     place.note(`${titleOf(operation)} is not served${reasonFrom(place, faults.get(place.pointer))}`);
@@ -294,13 +294,10 @@ async function readDeletion(
   return { response: undefined, content: `{${members.join(",")}}` };
 }
 
-/** The operations of some paths of a description, or of all. */
-function describedOperations(
-  root: Place,
-  isWanted: (path: string) => boolean = () => true,
-): DescribedOperation[] {
-  return pathItems(root)
-    .filter(([path]) => isWanted(path))
+/** The operations of some paths. */
+function describedOperations(paths: readonly PathItem[]): DescribedOperation[] {
+  return paths
+    .filter(isReadable)
     .flatMap(([path, item]) =>
       methods
         .filter((method) => item.at(method).value !== undefined)
@@ -308,11 +305,11 @@ function describedOperations(
     );
 }
 
-/** The paths of a description, and what is at them. One that cannot be read is noted elsewhere. */
-function pathItems(root: Place): [path: string, item: Place][] {
-  return root
-    .at("paths")
-    .members.filter(([path, item]) => !path.startsWith("x-") && readable(() => item.target) !== undefined);
+type PathItem = readonly [path: string, item: Place];
+
+/** Whether it is a path whose item can be read: another one is noted elsewhere. */
+function isReadable([path, item]: PathItem): boolean {
+  return !path.startsWith("x-") && readable(() => item.target) !== undefined;
 }
 
 /** The name of an operation of the collection; undefined for any other operation. */

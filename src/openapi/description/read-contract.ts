@@ -87,16 +87,17 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     found.flatMap(({ operation, path }) => [operation, ...operationsOf(root, path)]),
   );
   const collections: Omit<Collection, "name">[] = [];
+  const tables = new Map<string, string>();
   for (const described of found) {
     const { place } = described.operation;
     root.restartCount();
     try {
-      const taken = collections.find(({ table }) => table === tableNameOf(described.path));
+      const taken = tables.get(tableNameOf(described.path));
       if (taken !== undefined)
-        throw place.error(
-          `its table would be that of ${taken.describedPath}, so that one needs another path`,
-        );
-      collections.push(await readCollection(reading, described, common));
+        throw place.error(`its table would be that of ${taken}, so that one needs another path`);
+      const collection = await readCollection(reading, described, common);
+      tables.set(collection.table, collection.describedPath);
+      collections.push(collection);
     } catch (error) {
       faults.set(place.pointer, faultOf(error));
     }

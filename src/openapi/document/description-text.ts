@@ -5,8 +5,8 @@ import { exactNumber, parseExactJson, toExactJson } from "../../json/exact-json.
 import { isJsonText } from "../../json/json-values.ts";
 import { ContractError } from "./place.ts";
 
-/** UTF-16 code units of a description, which is larger than any that is known. */
-export const codeUnitsMax = 8 * 2 ** 20;
+/** UTF-16 code units of a description. GitHub's has 13 million. */
+export const codeUnitsMax = 32 * 2 ** 20;
 
 /**
  * Parses a description; also returns its source, which has the description in JSON if its text is
@@ -35,12 +35,29 @@ const hasExactNumbers = "rawJSON" in JSON;
 async function parseYaml(text: string): Promise<{ readonly document: unknown; readonly json: string }> {
   if (isNestedDeeply(text)) throw new RangeError("too many brackets within each other");
   // Takes 25 ms to load, and as long for its first document.
-  const { isScalar, parseDocument, visit } = await import("yaml");
+  const { isNode, isScalar, LineCounter, parseDocument, visit } = await import("yaml");
   try {
-    const document = parseDocument(text, { merge: true, intAsBigInt: true, logLevel: "error" });
+    const lineCounter = new LineCounter();
+    // The parser's own check of keys takes quadratic time.
+    const options = { merge: true, intAsBigInt: true, uniqueKeys: false, logLevel: "error" } as const;
+    const document = parseDocument(text, { ...options, lineCounter });
     const [failure] = document.errors;
     if (failure !== undefined) throw failure;
+    const fail = (problem: string, offset = 0) => {
+      const { line, col } = lineCounter.linePos(offset);
+      throw new Error(`${problem} at line ${line}, column ${col}`);
+    };
     visit(document, {
+      Map(_, { items, range }) {
+        const keys = new Set<unknown>();
+        for (const { key } of items) {
+          // Nested ones take exponential time to be written as texts.
+          if (!isScalar(key))
+            return fail("Map keys must be texts", isNode(key) ? key.range?.[0] : range?.[0]);
+          if (keys.has(key.value)) return fail("Map keys must be unique", key.range?.[0]);
+          keys.add(key.value);
+        }
+      },
       Scalar(key, node) {
         const { value, source = "" } = node;
         const isNumber = typeof value === "number" || typeof value === "bigint";

@@ -32,6 +32,8 @@ interface Shared {
   /** The parts of schemas that were counted for a collection, and for all before it. */
   parts: number;
   partsBefore: number;
+  /** The places that references lead to, by the pointers of the references. */
+  readonly targets: Map<string, Place>;
   /** Values that were derived from places, by pointer. */
   readonly derived: Map<string, Json>;
 }
@@ -54,8 +56,9 @@ export class Place {
 
   static root(document: Json, origins?: ContractSource["origins"]): Place {
     const isVersion30 = String(document.openapi).startsWith("3.0");
-    const state = { notes: new Set<string>(), parts: 0, partsBefore: 0, derived: new Map() };
-    return new Place({ document, isVersion30, origins, ...state }, document, "");
+    const state = { notes: new Set<string>(), parts: 0, partsBefore: 0 };
+    const known = { targets: new Map(), derived: new Map() };
+    return new Place({ document, isVersion30, origins, ...state, ...known }, document, "");
   }
 
   /** The description. */
@@ -70,13 +73,23 @@ export class Place {
 
   /** The place that a reference here leads to, perhaps over others; this one if it is none. */
   get target(): Place {
+    if (!isReference(this.value)) return this;
+    const { targets } = this.#shared;
+    const passed: string[] = [];
     let found: Place = this;
     for (const seen = new Set<string>(); isReference(found.value); ) {
+      const known = targets.get(found.pointer);
+      if (known !== undefined) {
+        found = known;
+        break;
+      }
       const { $ref } = found.value;
       if (seen.has($ref)) throw this.error(`the reference ${$ref} is a cycle`);
       seen.add($ref);
+      passed.push(found.pointer);
       found = found.#targetOf($ref);
     }
+    for (const pointer of passed) targets.set(pointer, found);
     return found;
   }
 

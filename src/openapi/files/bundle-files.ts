@@ -23,8 +23,8 @@ export async function bundleFiles(path: string, source: ContractSource): Promise
     // The reader says what it is.
     if (!isObject(document)) return source;
     const bundle = new Bundle(await ReferencedFiles.read(path, document), document);
-    const { origins } = bundle;
-    return origins.size === 0 ? source : { ...source, text: toExactJson(bundle.document, 2), origins };
+    const { origins, isOther } = bundle;
+    return isOther ? { ...source, text: toExactJson(bundle.document, 2), origins } : source;
   } catch (error) {
     if (error instanceof RangeError) throw new ContractError("its parts are nested too deeply", "");
     throw error;
@@ -56,6 +56,8 @@ class Bundle {
   readonly document: Json;
   /** The keys of what is from other files, by its pointer in the bundle. */
   readonly origins = new Map<string, string>();
+  /** Whether a reference leads elsewhere than in the description, such as to the description by its name. */
+  isOther = false;
   readonly #files: ReferencedFiles;
   /** The pointers of components, by the keys of what they are from. */
   readonly #places = new Map<string, string>();
@@ -115,8 +117,14 @@ class Bundle {
     const isHere =
       target !== undefined &&
       target.file !== this.#files.root &&
-      (kind === undefined ? !from.enclosing.includes(target.key) : this.#places.get(target.key) === here);
-    if (!isHere) return { $ref: this.#refer($ref, from, kind), ...others };
+      !from.enclosing.includes(target.key) &&
+      (kind === undefined || this.#places.get(target.key) === here);
+    if (!isHere) {
+      const own = this.#refer($ref, from, kind);
+      this.isOther ||= own !== $ref;
+      return { $ref: own, ...others };
+    }
+    this.isOther = true;
     this.origins.set(here, target.key);
     for (const name of Object.keys(beside))
       this.origins.set(pointerTo(here, name), pointerTo(from.key, name));

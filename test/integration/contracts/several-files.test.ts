@@ -7,6 +7,7 @@ import { exactNumber, parseExactJson, toExactJson } from "../../../src/json/exac
 import { readContractFile } from "../../../src/openapi/files/read-contract-file.ts";
 import { contractFile, sandboxOf, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { readSingle } from "../../support/contracts.ts";
+import { objectOf, thingsDocument } from "../../support/descriptions.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -171,6 +172,30 @@ test("files that refer to each other without end are a sentence", async () => {
   expect(stderr).toMatch(/the reference \S+ is a cycle/);
 });
 
+test("a file that refers to itself is a cycle, also where it is a component", async () => {
+  using folder = new TemporaryFolder();
+  writeFileSync(folder.file("thing.yaml"), "$ref: thing.yaml\n");
+  const document = thingsDocument({
+    body: { $ref: "#/components/schemas/Thing" },
+    schemas: { Thing: { $ref: "thing.yaml" } },
+  });
+  writeFileSync(folder.file("openapi.json"), JSON.stringify(document));
+  const read = readContractFile(folder.file("openapi.json")).then(readSingle);
+  expect(await settled(read)).toThrow(/the reference #\/components\/schemas\/Thing is a cycle/);
+});
+
+test("a file may refer to itself by its own name", async () => {
+  using folder = new TemporaryFolder();
+  const document = thingsDocument({
+    body: { $ref: "openapi.json#/components/schemas/Thing" },
+    response: { $ref: "./openapi.json#/components/schemas/Thing" },
+    schemas: { Thing: objectOf({ id: { type: "integer" }, name: { type: "string" } }) },
+  });
+  writeFileSync(folder.file("openapi.json"), JSON.stringify(document));
+  const { fields } = await readSingle(await readContractFile(folder.file("openapi.json")));
+  expect(fields.map(({ name }) => name)).toEqual(["name"]);
+});
+
 test("a description in one file is kept as it is, and so is one that refers to nothing it can read", async () => {
   using folder = new TemporaryFolder();
   const text = await Bun.file(contractFile("parcels.yaml")).text();
@@ -293,7 +318,7 @@ test("all files together are limited", async () => {
   for (const name of ["one", "two", "three"])
     writeFileSync(
       description.folder.file(`api/large/${name}.json`),
-      JSON.stringify({ description: "a".repeat(3 * 2 ** 20) }),
+      JSON.stringify({ description: "a".repeat(12 * 2 ** 20) }),
     );
   const [base] = (await Bun.file(description.file).text()).split("components:");
   writeFileSync(

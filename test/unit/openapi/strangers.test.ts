@@ -278,6 +278,33 @@ paths:
   );
 });
 
+test("a long chain of references is read in linear time", async () => {
+  const length = 3_000;
+  const to = (index: number) => ({ $ref: `#/components/schemas/Link${index}` });
+  const links = Array.from({ length }, (_, index) => [`Link${index}`, to(index + 1)]);
+  const schemas = Object.fromEntries([...links, [`Link${length}`, { type: "string", maxLength: 1 }]]);
+  const collection = await readThings({ properties: { name: to(0), other: to(1) }, schemas });
+  expect(accepts(collection, '{"id":1,"name":"a","other":"b"}')).toBe(true);
+  expect(accepts(collection, '{"id":1,"name":"a","other":"bc"}')).toBe(false);
+});
+
+test.each([
+  ["keys within each other", "? ".repeat(900), /Map keys must be texts at line 1/],
+  ["a key that is a list", "openapi: 3.1.0\n[a, b]: 1\n", /Map keys must be texts at line 2/],
+  [
+    "a key that occurs again",
+    "a: 1\nb: { c: 1, d: 2, c: 3 }\n",
+    /Map keys must be unique at line 2, column 18/,
+  ],
+  [
+    "many keys",
+    Array.from({ length: 40_000 }, (_, at) => `k${at}: 1`).join("\n"),
+    /not an OpenAPI description/,
+  ],
+])("YAML with %s is read in linear time, or is a sentence", async (_, text, problem) => {
+  expect(await readSingle({ text }).then(String, (error: Error) => error.message)).toMatch(problem);
+});
+
 test.each([
   ["/things/", "/things/{id}", "/things/{id}"],
   ["/things/", "/things/{thingId}/", "/things/{id}/"],
