@@ -276,7 +276,12 @@ async function composeService(
     operations,
     bodyReader,
     newId: (collection) => (idMakers.get(collection) as () => PlantId)(),
-    storeOf: single && others.length > 0 ? await openOperationStore(store, single, resources) : undefined,
+    storeOf:
+      single && others.length > 0
+        ? await openOperationStore(store, single, resources, (...plant) =>
+            parts.groupCommit.nodeOf?.(...plant),
+          )
+        : undefined,
     basePath,
     publicUrl,
     makeRequestId,

@@ -3,7 +3,8 @@
 // that is held back, see #holdBack.
 
 import type { Clock, Emit } from "../base/server-event.ts";
-import { countCodeUnits } from "../contract/contract.ts";
+import { type Collection, countCodeUnits } from "../contract/contract.ts";
+import type { PlantId } from "../contract/plant-id.ts";
 import { isWithinShare } from "./fair-share.ts";
 import type { NewEntry, Outcome, PlantStore } from "./plant-store.ts";
 
@@ -18,6 +19,13 @@ export interface PendingCreate extends NewEntry {
   settle(outcome: CreateOutcome, createdAt?: number): void;
   /** Called with the exception of an engine that failed. */
   fail(error: unknown): void;
+}
+
+/** A node of a cluster. */
+export interface StoreNode {
+  readonly name: string;
+  /** Whether it responds. */
+  readonly isUp: boolean;
 }
 
 /** The queue in which creates wait for their commit. */
@@ -38,6 +46,9 @@ export interface CreateQueue {
 
   /** Whether each node of a cluster commits plants, by its name; undefined elsewhere. */
   readonly nodesUp?: ReadonlyMap<string, boolean>;
+
+  /** The node of a cluster that has the plant of an id; undefined elsewhere. */
+  nodeOf?(collection: Collection, id: PlantId): StoreNode;
 
   /** Accepts no more plants; resolves when every accepted plant is settled. May be called again. */
   close(): Promise<void>;

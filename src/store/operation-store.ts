@@ -1,8 +1,10 @@
 // Reads and changes the store for operations other than the create: callers take turns, and lists
 // delay nobody.
 
-import type { Collection } from "../contract/contract.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import { type Collection, collectionOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
+import type { StoreNode } from "./group-commit.ts";
 import { Groups, Turns } from "./groups.ts";
 import { PlantLocked, type PlantStore } from "./plant-store.ts";
 import type { ReadConnection } from "./shared/page.ts";
@@ -39,9 +41,13 @@ const waitMsMax = 10_000;
  */
 const callsMax = 64;
 
+/** Returns the node that has a plant: what is for one node is in groups of its own. */
+export type NodeOf = (collection: Collection, id: PlantId) => StoreNode | undefined;
+
 /**
  * Opens the store for the operations of each caller.
  *
+ * @param nodeOf undefined where there is one node.
  * @param single reads single plants; lists get a connection of their own.
  * @param resources closes that connection.
  */
@@ -49,23 +55,30 @@ export async function openOperationStore(
   store: PlantStore,
   single: SqlConnection,
   resources: AsyncDisposableStack,
+  nodeOf: NodeOf = () => undefined,
 ): Promise<(callerKey: string) => OperationStore> {
   const sql = resources.use(await store.openSql());
   const lists = new Turns(waitMsMax, sql.callsMax);
-  /** The gets of each table. */
-  const gets = new Map(
-    store.contract.collections.map((each) => [
-      each.table,
-      new Groups({ callsMax, waitMsMax }, rowReader(single, each)),
-    ]),
-  );
-  const edits = new Groups({ callsMax, waitMsMax }, (some: readonly RecordedEdit[]) => editEach(store, some));
+  /** The gets of each table, and the edits, of each node. */
+  const gets = new Map<string, Groups<PlantId, PlantRow | undefined>>();
+  const edits = new Map<string, Groups<RecordedEdit, EditOutcome>>();
   const transactions = new Turns(waitMsMax, sql.callsMax);
   /** The changes of each plant that is being changed. */
   const changes = new Map<string, { readonly turns: Turns; count: number }>();
   return (caller) => ({
-    edit: (some) => Promise.all(some.map((edit) => edits.add(caller, edit))),
-    get: ({ table }, id) => (gets.get(table) as Groups<PlantId, PlantRow | undefined>).add(caller, id),
+    edit: (some) =>
+      Promise.all(
+        some.map(async (edit) => {
+          const node = nameOfUp(nodeOf(collectionOf(store.contract, edit.table), edit.edit.id));
+          const own = found(edits, node, () => new Groups(limits, (each) => editEach(store, each)));
+          return own.add(caller, edit);
+        }),
+      ),
+    async get(collection, id) {
+      const node = nameOfUp(nodeOf(collection, id));
+      const key = `${collection.table} ${node}`;
+      return found(gets, key, () => new Groups(limits, rowReader(single, collection))).add(caller, id);
+    },
     read: {
       inTime: sql.inTime,
       query: (...query: Parameters<SqlConnection["query"]>) =>
@@ -83,6 +96,21 @@ export async function openOperationStore(
       });
     },
   });
+}
+
+const limits = { callsMax, waitMsMax };
+
+/** Throws an OperatorError if a node does not respond: what is for others must not wait for it. */
+function nameOfUp(node: StoreNode | undefined): string {
+  if (node?.isUp === false) throw new OperatorError(`${node.name} does not respond`);
+  return node?.name ?? "";
+}
+
+/** The value of a key, which is made when it is first asked for. */
+function found<Value>(values: Map<string, Value>, key: string, make: () => Value): Value {
+  const value = values.get(key) ?? make();
+  values.set(key, value);
+  return value;
 }
 
 /**

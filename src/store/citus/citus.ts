@@ -1,12 +1,14 @@
 // A Citus cluster, as a server uses it: reads the shard map, and keeps a queue and connections for
 // each node that has plants. Everything but creates goes to the coordinator.
 
+import { OperatorError } from "../../base/operator-error.ts";
 import type { Emit } from "../../base/server-event.ts";
-import type { Collection } from "../../contract/contract.ts";
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../group-commit.ts";
+import { DatabaseError } from "../postgres/driver.ts";
 import { classifyError, errorReason } from "../postgres/errors.ts";
 import type { Queries } from "../postgres/host-pool.ts";
 import { createPlants, probe } from "../postgres/plants.ts";
+import type { Commits } from "../postgres/primary.ts";
 import type { Cluster, Coordinator } from "../postgres/store.ts";
 import { CitusNode } from "./node.ts";
 import { NodeQueues, type NodeStore } from "./node-queues.ts";
@@ -17,7 +19,7 @@ const readMapMs = 5_000;
 
 type ShardMaps = ReadonlyMap<string, ShardMap>;
 
-/** The name of the queue of collections that Citus has not distributed by a hash that is known. */
+/** The name of the queue of collections that Citus has not distributed. */
 const coordinatorName = "coordinator";
 
 export const citus: Cluster = { openQueue: openNodeQueues, isDistributed, bytesOnNodes };
@@ -30,7 +32,8 @@ async function openNodeQueues(
 ): Promise<CreateQueue | undefined> {
   if (!coordinator.url.usesCitusNodes) return undefined;
   const maps = await coordinator.primary.withRetry(readShardMaps);
-  if (!coordinator.contract.collections.some((collection) => hasMap(maps, collection))) return undefined;
+  if (!coordinator.contract.collections.some(({ table }) => maps.has(table))) return undefined;
+  await keepHistoryInTwoPhases(coordinator.primary);
   // Half as many as to a single server, because Citus needs large batches. At 256 connections and
   // two workers, 4 to each node made batches of 35 plants and 25 µs of processor time a plant, 2
   // made 42 and 24.
@@ -38,9 +41,22 @@ async function openNodeQueues(
   return new CitusQueues(coordinator, maps, { ...limits, batchesInFlightMax }, context);
 }
 
-/** The hash of a text is PostgreSQL's own; batches of texts go by way of the coordinator. */
-function hasMap(maps: ShardMaps, { id, table }: Collection): boolean {
-  return id.type.kind === "integer" && maps.has(table);
+/**
+ * Makes the history a table that Citus knows. A transaction that writes to it and to a plant on a worker
+ * is then committed in two phases; otherwise Citus sends the worker a plain COMMIT before the
+ * coordinator's, so that a crash between them leaves a change without its history.
+ */
+async function keepHistoryInTwoPhases(primary: Commits): Promise<void> {
+  const sql = `SELECT citus_add_local_table_to_metadata('edits')
+    WHERE NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'edits'::regclass)`;
+  try {
+    await primary.withRetry((pool) => pool.query(sql));
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    throw new OperatorError(
+      `the history cannot be kept together with changes on the workers: ${errorReason(error)}; run "SELECT citus_add_local_table_to_metadata('edits')" on the coordinator as the owner of the tables`,
+    );
+  }
 }
 
 /** Whether Citus has distributed the plants of any collection. */
@@ -84,13 +100,10 @@ class CitusQueues extends NodeQueues {
     const { collections } = this.#coordinator.contract;
     const nodes = new Map([...maps.values()].flatMap((map) => [...map.nodes]));
     const names = [...nodes.keys()];
-    if (!collections.every((collection) => hasMap(maps, collection))) names.push(coordinatorName);
+    if (!collections.every(({ table }) => maps.has(table))) names.push(coordinatorName);
     this.update(
       names,
-      ({ collection, plant: { id } }) => {
-        const map = hasMap(maps, collection) ? maps.get(collection.table) : undefined;
-        return map?.nodeOf(id as bigint) ?? coordinatorName;
-      },
+      ({ table }, id) => maps.get(table)?.nodeOf(id) ?? coordinatorName,
       (name) =>
         name === coordinatorName ? this.#openCoordinator() : this.#open(name, nodes.get(name) as Shard),
     );

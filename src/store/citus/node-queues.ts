@@ -2,14 +2,17 @@
 // interface of one. Nothing in a node's queue waits for another node.
 
 import { errorMessage } from "../../base/operator-error.ts";
+import type { Collection } from "../../contract/contract.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
 import {
   type CreateQueue,
   GroupCommit,
   type GroupCommitLimits,
   type PendingCreate,
   type QueueContext,
+  type StoreNode,
 } from "../group-commit.ts";
-import type { NewEntry, PlantStore } from "../plant-store.ts";
+import type { PlantStore } from "../plant-store.ts";
 
 /** The plants of one node, which responds at once while it is down: its queue is never full. */
 export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable"> {
@@ -17,6 +20,9 @@ export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable">
   /** Called when no more batches come. */
   close(): Promise<void>;
 }
+
+/** Returns the name of the node that has a plant. */
+type NameOf = (collection: Collection, id: PlantId) => string;
 
 interface NodeQueue {
   readonly node: NodeStore;
@@ -29,7 +35,7 @@ export class NodeQueues implements CreateQueue {
   readonly #queues = new Map<string, NodeQueue>();
   /** Queues of nodes that are gone, until they are empty and closed. */
   readonly #retired = new Map<NodeQueue, Promise<void>>();
-  #nodeOf: (entry: NewEntry) => string = () => "";
+  #nameOf: NameOf = () => "";
 
   /** @param limits `queuePlantsMax` is divided equally among the nodes. */
   constructor(limits: GroupCommitLimits, context: QueueContext) {
@@ -48,14 +54,10 @@ export class NodeQueues implements CreateQueue {
    * committed by it.
    *
    * @param names the names of the nodes, at least one.
-   * @param nodeOf the name of the node of a plant, one of them.
+   * @param nameOf the name of the node of a plant, one of them.
    * @param open opens a node that is new.
    */
-  update(
-    names: readonly string[],
-    nodeOf: (entry: NewEntry) => string,
-    open: (name: string) => NodeStore,
-  ): void {
+  update(names: readonly string[], nameOf: NameOf, open: (name: string) => NodeStore): void {
     for (const [name, nodeQueue] of this.#queues) {
       if (names.includes(name)) continue;
       this.#queues.delete(name);
@@ -67,14 +69,23 @@ export class NodeQueues implements CreateQueue {
       const node = open(name);
       this.#queues.set(name, { node, queue: new GroupCommit(node, this.#limits, this.#context) });
     }
-    this.#nodeOf = nodeOf;
+    this.#nameOf = nameOf;
   }
 
   create(pending: PendingCreate): void {
-    const name = this.#nodeOf(pending);
+    this.#queueOf(pending.collection, pending.plant.id)[1].queue.create(pending);
+  }
+
+  nodeOf(collection: Collection, id: PlantId): StoreNode {
+    const [name, { node }] = this.#queueOf(collection, id);
+    return { name, isUp: node.isUp };
+  }
+
+  #queueOf(collection: Collection, id: PlantId): readonly [name: string, NodeQueue] {
+    const name = this.#nameOf(collection, id);
     const nodeQueue = this.#queues.get(name);
-    if (nodeQueue === undefined) throw new Error(`The plant ${pending.plant.id} belongs to no node: ${name}`);
-    nodeQueue.queue.create(pending);
+    if (nodeQueue === undefined) throw new Error(`The plant ${id} belongs to no node: ${name}`);
+    return [name, nodeQueue];
   }
 
   isFullFor(callerKey: string): boolean {

@@ -1,6 +1,7 @@
 // One node of a Citus cluster: a batch goes straight to the node that has its plants, which costs a
 // fifth of the processor time of the coordinator's way.
 
+import { withinTime } from "../../base/time-limit.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
 import type { PostgresUrl } from "../postgres/connection-url.ts";
 import { DatabaseError } from "../postgres/driver.ts";
@@ -12,6 +13,9 @@ import type { NodeStore } from "./node-queues.ts";
 
 /** After losing connections for this long, a node is down: its plants no longer wait for it. */
 const lostMsMax = 1_000;
+
+/** How often a node shows that it responds, also where no plant is created on it. */
+const checkMs = 1_000;
 
 /** The pause between two probes of a node that is down. */
 const probePauseMs = 250;
@@ -37,12 +41,15 @@ export class CitusNode implements Commits, NodeStore {
   readonly #connections: Primary;
   /** The start of the first failed attempt since the last success. */
   #lostAt: number | undefined;
+  readonly #checks: Timer;
+  #isChecking = false;
   #downReason: string | undefined;
   #isClosed = false;
 
   constructor(options: NodeOptions) {
     this.#options = options;
     this.#connections = new Primary({ ...options.url, copyRowsMin });
+    this.#checks = setInterval(() => void this.#check(), checkMs);
   }
 
   get isUp(): boolean {
@@ -92,7 +99,25 @@ export class CitusNode implements Commits, NodeStore {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    clearInterval(this.#checks);
     await this.#connections.close();
+  }
+
+  /** Asks the node for nothing. One that hangs for two checks in a row is down. */
+  async #check(): Promise<void> {
+    if (!this.isUp || this.#isChecking) return;
+    this.#isChecking = true;
+    try {
+      await withinTime(
+        this.once((pool) => pool.query("SELECT")),
+        checkMs,
+        "the node",
+      );
+    } catch (error) {
+      this.#lose(error, performance.now());
+    } finally {
+      this.#isChecking = false;
+    }
   }
 
   #lose(error: unknown, startedAt: number): void {

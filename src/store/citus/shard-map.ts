@@ -3,6 +3,7 @@
 // unique, so an outdated map is slower and not wrong. A node that was removed and runs on knows of no
 // later move, and commits to what it takes for the shard: docs/scaling.md says to stop it.
 
+import type { PlantId } from "../../contract/plant-id.ts";
 import type { Queries } from "../postgres/host-pool.ts";
 
 const words = new BigInt64Array(1);
@@ -13,9 +14,44 @@ const [low, high] = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? [0, 1] :
 export function hashInt8(id: bigint): number {
   words[0] = id;
   const upper = halves[high] as number;
-  let c = 0x9e3779b9 + 4 + 3_923_095;
-  let b = c;
-  let a = c + (((halves[low] as number) ^ (upper >= 0 ? upper : ~upper)) >>> 0);
+  const c = start + 4;
+  return finalMix(c + (((halves[low] as number) ^ (upper >= 0 ? upper : ~upper)) >>> 0), c, c);
+}
+
+/** PostgreSQL's hashtext of a text that is compared by its bytes, signed: hash_bytes of its UTF-8. */
+export function hashText(text: string): number {
+  const bytes = Buffer.from(text);
+  let a = (start + bytes.length) | 0;
+  let [b, c] = [a, a];
+  let at = 0;
+  for (; bytes.length - at >= 12; at += 12) {
+    a = (a + bytes.readInt32LE(at)) | 0;
+    b = (b + bytes.readInt32LE(at + 4)) | 0;
+    c = (c + bytes.readInt32LE(at + 8)) | 0;
+    a = (a - c) ^ rotate(c, 4);
+    c = (c + b) | 0;
+    b = (b - a) ^ rotate(a, 6);
+    a = (a + c) | 0;
+    c = (c - b) ^ rotate(b, 8);
+    b = (b + a) | 0;
+    a = (a - c) ^ rotate(c, 16);
+    c = (c + b) | 0;
+    b = (b - a) ^ rotate(a, 19);
+    a = (a + c) | 0;
+    c = (c - b) ^ rotate(b, 4);
+    b = (b + a) | 0;
+  }
+  // The lowest byte of the third word is left to the length.
+  const rest = Buffer.alloc(12);
+  bytes.copy(rest, 0, at, Math.min(at + 8, bytes.length));
+  if (bytes.length > at + 8) bytes.copy(rest, 9, at + 8);
+  return finalMix(a + rest.readInt32LE(0), b + rest.readInt32LE(4), c + rest.readInt32LE(8));
+}
+
+/** What Jenkins' hash begins with, before the length is added. */
+const start = 0x9e3779b9 + 3_923_095;
+
+function finalMix(a: number, b: number, c: number): number {
   c = ((c ^ b) - rotate(b, 14)) | 0;
   a = ((a ^ c) - rotate(c, 11)) | 0;
   b = ((b ^ a) - rotate(a, 25)) | 0;
@@ -70,8 +106,8 @@ export class ShardMap {
   }
 
   /** The name of the node that has the plant of an id. */
-  nodeOf(id: bigint): string {
-    const hash = hashInt8(id);
+  nodeOf(id: PlantId): string {
+    const hash = typeof id === "bigint" ? hashInt8(id) : hashText(id);
     let [from, to] = [0, this.#firstHashes.length];
     while (to - from > 1) {
       const middle = (from + to) >>> 1;

@@ -28,7 +28,7 @@ function update(
 ): void {
   queues.update(
     Object.keys(nodes),
-    ({ plant }) => nodeOf(plant.id),
+    (_, id) => nodeOf(id),
     (name) => nodes[name] as ManualNode,
   );
 }

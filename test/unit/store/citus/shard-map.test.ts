@@ -1,7 +1,7 @@
 // The shard map of Citus: the hash of an id, and its node.
 
 import { expect, test } from "bun:test";
-import { hashInt8, ShardMap } from "../../../../src/store/citus/shard-map.ts";
+import { hashInt8, hashText, ShardMap } from "../../../../src/store/citus/shard-map.ts";
 
 // SELECT hashint8(id) on PostgreSQL 15.
 const vectors: readonly (readonly [id: bigint, hash: number])[] = [
@@ -29,6 +29,24 @@ const vectors: readonly (readonly [id: bigint, hash: number])[] = [
 
 test.each([...vectors])("the hash of %p is that of hashint8", (id, hash) => {
   expect(hashInt8(id)).toBe(hash);
+});
+
+// SELECT hashtext(id COLLATE "C") on PostgreSQL 15.
+test.each([
+  ["", -1_477_818_771],
+  ["a", 1_075_015_857],
+  ["abc", -785_388_649],
+  ["abcdefgh", -1_960_928_205],
+  ["abcdefghi", -92_131_489],
+  ["abcdefghijk", -1_483_803_693],
+  ["abcdefghijkl", -1_586_087_212],
+  ["abcdefghijklm", 405_849_808],
+  ["018f3a5e-7c1b-7def-8123-456789abcdef", 306_401_075],
+  ["01JDQ5V7Z8W9X0Y1A2B3C4D5E6", 18_388_125],
+  ["grüße, 世界 🌱", -223_360_658],
+  ["x".repeat(255), 1_893_536_167],
+])("the hash of %j is that of hashtext", (id, hash) => {
+  expect(hashText(id)).toBe(hash);
 });
 
 /** Four shards, which two nodes have in turn. */
