@@ -10,6 +10,8 @@ export type ServerEvent =
   | { readonly kind: "storeTaskFailed"; readonly reason: string }
   /** The store has failed an operation other than the create, such as a list. */
   | { readonly kind: "operationFailed"; readonly operation: string; readonly reason: string }
+  /** All ids that a contract allows are taken, in the collection with this path. */
+  | { readonly kind: "idsExhausted"; readonly path: string }
   /** A wait for a store that cannot be reached has lasted 800 ms. */
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }
   /** The store can serve no more calls. */

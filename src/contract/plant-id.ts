@@ -6,11 +6,12 @@ import type { FieldType } from "./stored-types.ts";
 export type PlantId = bigint | string;
 
 /**
- * How a server writes an id that it chooses: as an integer of so many bits, or a text of 16 bytes.
- * Other texts are a prefix, and the first digits of base 32, in one of the cases: "ses_:26:lower".
+ * How a server writes an id that it chooses: as a positive integer of so many bits, or from the least
+ * to the greatest, such as "1..9999"; or as a text of 16 bytes. Other texts are a prefix, and the first
+ * digits of base 32, in one of the cases: "ses_:26:lower".
  */
 export type IdFormat = IntegerFormat | TextFormat;
-type IntegerFormat = `int${number}`;
+type IntegerFormat = "int64" | "int53" | `${bigint}..${bigint}`;
 type TextFormat = keyof typeof encodings | `${string}:${number}:${"upper" | "lower"}`;
 
 const encodings = {
@@ -44,15 +45,15 @@ export function encodeId(format: TextFormat, bytes: Buffer, version: 7 | 8): str
   return prefix + (letters === "lower" ? digits.toLowerCase() : digits);
 }
 
-/** The bits of an integer that the server chooses; undefined for a text. */
-export function integerBits(format: IdFormat): number | undefined {
-  const [, bits] = /^int(\d+)$/.exec(format) ?? [];
-  return bits === undefined ? undefined : Number(bits);
+/** The least and the greatest integer, where there are fewer than of 53 bits. */
+export function idRange(format: IdFormat): readonly [least: bigint, greatest: bigint] | undefined {
+  const [, least, greatest] = /^(\d+)\.\.(\d+)$/.exec(format) ?? [];
+  return least === undefined || greatest === undefined ? undefined : [BigInt(least), BigInt(greatest)];
 }
 
 /** Whether ids are texts. */
 export function isTextFormat(format: IdFormat): format is TextFormat {
-  return integerBits(format) === undefined;
+  return format !== "int64" && format !== "int53" && idRange(format) === undefined;
 }
 
 /** The bits of a text that the server chooses. */
@@ -61,27 +62,26 @@ export function textBits(format: TextFormat): number {
   return named[format] ?? 5 * Number(format.split(":").at(-2));
 }
 
-/** The sizes of integers: those of a double, of an int32, and of what is shorter. */
-const bitsOfIntegers = [53, 31, 24, 20, 16, 15, 13, 10, 8, 7];
-
 /** The digits of texts with less room than the usual ones: a time and a counter need so many. */
 const shorterDigits = [26, 24, 22, 21, 20, 18, 16, 15, 14, 12];
 
 /**
  * The format of ids that a type accepts; undefined if it accepts none of these.
  *
- * @param pattern of the type, which may begin with the characters of a prefix.
+ * @param schema of the type: its pattern may begin with the characters of a prefix.
  */
 export function idFormatOf(
   { kind, parse }: FieldType<PlantId>,
-  { pattern, type }: Readonly<Record<string, unknown>> = {},
+  schema: Readonly<Record<string, unknown>> = {},
 ): IdFormat | undefined {
+  const { pattern, type } = schema;
   if (kind === "integer") {
-    const takes = (numbers: readonly bigint[]) => numbers.every((each) => parse(String(each)) !== undefined);
+    const takes = (...numbers: readonly bigint[]) =>
+      numbers.every((each) => parse(String(each)) !== undefined);
     // A client that describes a number has doubles.
-    if (type !== "number" && takes([1n, 2n ** 53n + 1n, 2n ** 63n - 2n, 2n ** 63n - 1n])) return "int64";
-    const bits = bitsOfIntegers.find((each) => takes([1n, 2n ** BigInt(each) - 1n]));
-    return bits === undefined ? undefined : `int${bits}`;
+    if (type !== "number" && takes(1n, 2n ** 53n + 1n, 2n ** 63n - 2n, 2n ** 63n - 1n)) return "int64";
+    if (takes(1n, 2n, 2n ** 53n - 1n)) return "int53";
+    return rangeOf(takes, schema);
   }
   const samples = [0x00, 0x5a, 0xff].map((byte) => Buffer.alloc(16, byte));
   const prefix = /^\^([\w-]+)(?![*?+{\w-])/.exec(String(pattern ?? ""))?.[1] ?? "";
@@ -101,9 +101,28 @@ export function idFormatOf(
   );
 }
 
+/** All integers that a type accepts between two; undefined if it accepts only some of them. */
+function rangeOf(
+  takes: (...numbers: readonly bigint[]) => boolean,
+  { minimum, exclusiveMinimum }: Readonly<Record<string, unknown>>,
+): IntegerFormat | undefined {
+  const lowest = Math.ceil(Math.max(Number(minimum ?? 1), Number(exclusiveMinimum ?? 0), 1));
+  if (!Number.isSafeInteger(lowest)) return undefined;
+  const least = [BigInt(lowest), BigInt(lowest) + 1n].find((each) => takes(each));
+  if (least === undefined || !takes(least + 1n)) return undefined;
+  let [greatest, above] = [least, 2n ** 53n];
+  while (above - greatest > 1n) {
+    const middle = (greatest + above) / 2n;
+    if (takes(middle)) greatest = middle;
+    else above = middle;
+  }
+  // Such as multiples of 10.
+  return takes(least + 2n, (least + greatest) / 2n, greatest - 1n) ? `${least}..${greatest}` : undefined;
+}
+
 /** The id of a number, of at most 48 bits in a text: for examples, and for tests of a server. */
 export function numberedId(format: IdFormat, number: bigint): PlantId {
-  if (!isTextFormat(format)) return number;
+  if (!isTextFormat(format)) return number + (idRange(format)?.[0] ?? 1n) - 1n;
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(Number(number), 0, 6);
   return encodeId(format, bytes, 8);

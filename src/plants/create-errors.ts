@@ -4,28 +4,35 @@ import { ApiError, unavailable } from "../base/errors.ts";
 import type { Collection, Plant } from "../contract/contract.ts";
 import { conflictError } from "../contract/plant.ts";
 import type { CreateOutcome } from "../store/group-commit.ts";
+import type { NewEntry } from "../store/plant-store.ts";
 
-/** Where the id of a plant is from: its body, an Idempotency-Key, or the server. */
-export type IdSource = "body" | "key" | "server";
-
-/** The error of a plant that was not stored, or of which this is not known. */
+/**
+ * The error of a plant that was not stored, or of which this is not known.
+ *
+ * @param key that of its create.
+ */
 export function errorOfOutcome(
   outcome: Exclude<CreateOutcome, "created" | "unchanged">,
   collection: Collection,
   plant: Plant,
-  idSource: IdSource = "body",
+  key?: NewEntry["key"],
 ): ApiError {
   const { one } = collection.words;
   switch (outcome) {
     case "conflict":
-      return conflictError(collection, plant, idSource === "key");
+      return conflictError(collection, plant, typeof key === "string");
+    case "taken":
+      return new ApiError(
+        "unavailable",
+        `No id is left for another ${one}: all that the contract allows are taken. Nothing was stored.`,
+      );
     case "overloaded":
       return overloaded(collection);
     case "closed":
       return unavailable(`The server is stopping and did not store the ${one}`);
     case "unavailable":
       // Sent again, the plant would get another id.
-      if (idSource === "server")
+      if (key === null)
         return new ApiError(
           "unavailable",
           `The store cannot be written now, and the ${one} may have been stored; check before you send it again, or send an Idempotency-Key.`,
@@ -42,6 +49,6 @@ export function overloaded({ words }: Collection): ApiError {
 }
 
 /** The error of a create whose plant was stored before, and cannot be read. */
-export function unreadable({ words }: Collection, { id }: Plant): ApiError {
-  return unavailable(`The ${words.one} ${id} was stored before, and cannot be read now`);
+export function unreadable({ words }: Collection): ApiError {
+  return unavailable(`The ${words.one} was stored before, and cannot be read now`);
 }

@@ -4,13 +4,13 @@ import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
 import type { Collection, Plant } from "../contract/contract.ts";
 import { parseCreate, sampleBody } from "../contract/plant.ts";
-import type { IdFormat, PlantId } from "../contract/plant-id.ts";
 import { checkMediaType } from "../http/body-reader.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Operation, OperationRow, OperationServices } from "../http/operation.ts";
 import { checkHeaders } from "../http/required-headers.ts";
-import { type IdSource, overloaded } from "./create-errors.ts";
-import { idempotencyKey, idOfKey } from "./new-ids.ts";
+import { ChosenId } from "./chosen-id.ts";
+import { overloaded } from "./create-errors.ts";
+import { CreateKey, idempotencyKey } from "./new-ids.ts";
 import { type CreateTarget, PlantCreate } from "./pending-create.ts";
 
 /** The row of the create in the table of operations. */
@@ -77,17 +77,17 @@ async function createPlant(
     const unfit = required && checkHeaders(headers, required);
     if (unfit !== undefined) return exchange.reject(unfit);
 
-    const chosen = collection.id.isRequired ? undefined : idChooser(target, caller, headers);
-    if (chosen instanceof ApiError) return exchange.reject(chosen);
+    const key = collection.id.isRequired ? undefined : createKey(collection, caller, headers);
+    if (key instanceof ApiError) return exchange.reject(key);
 
     let plant: Plant;
-    let isChosen = false;
-    const chooseId =
-      chosen &&
-      (() => {
-        isChosen = true;
-        return chosen.choose();
-      });
+    let chosen: ChosenId | undefined;
+    const chooseId = collection.id.isRequired
+      ? undefined
+      : () => {
+          chosen = new ChosenId(collection, key, target.newId);
+          return chosen.first();
+        };
     try {
       const body = await bodyReader.start(exchange.request, exchange);
       if (exchange.isSettled) return;
@@ -107,27 +107,24 @@ async function createPlant(
       bodyReader.end(exchange);
     }
 
-    const idSource = isChosen && chosen !== undefined ? chosen.source : "body";
-    groupCommit.create(new PlantCreate(exchange, target, groupCommit, plant, idSource));
+    groupCommit.create(new PlantCreate(exchange, target, groupCommit, plant, chosen));
   } catch (error) {
     exchange.fail(error);
   }
 }
 
-/** Chooses the id of a body without one: from the Idempotency-Key of the request, if it has one. */
-function idChooser(
-  { collection: { id, path, words, requiresKey }, newId }: CreateTarget,
+/** The key of a request that has one; an error if it cannot be one, or is missing. */
+function createKey(
+  collection: Collection,
   caller: Caller,
   headers: Headers,
-): { readonly source: IdSource; readonly choose: () => PlantId } | ApiError {
+): CreateKey | undefined | ApiError {
   const key = idempotencyKey(headers);
   if (key instanceof ApiError) return key;
-  if (key !== undefined)
-    return { source: "key", choose: () => idOfKey(id.format as IdFormat, caller, path, key) };
-  if (requiresKey)
-    return new ApiError(
-      "invalidParameter",
-      `The header Idempotency-Key is missing; send one that is new for each ${words.one}, such as a UUID.`,
-    );
-  return { source: "server", choose: newId };
+  if (key !== undefined) return new CreateKey(collection, caller, key);
+  if (!collection.requiresKey) return undefined;
+  return new ApiError(
+    "invalidParameter",
+    `The header Idempotency-Key is missing; send one that is new for each ${collection.words.one}, such as a UUID.`,
+  );
 }

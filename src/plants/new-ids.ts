@@ -3,14 +3,17 @@
 
 import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
+import type { Collection } from "../contract/contract.ts";
 import {
   encodeId,
   type IdFormat,
-  integerBits,
+  idRange,
   isTextFormat,
   type PlantId,
   textBits,
 } from "../contract/plant-id.ts";
+import { int64Max } from "../json/int64.ts";
+import { keyLength } from "../store/shared/create-key.ts";
 
 /** Milliseconds take the other 41 of 63 bits: until the year 2094. */
 const processBits = 16n;
@@ -34,9 +37,10 @@ const countedBitsMin = 96;
  * @param process from 0 to 65,535.
  */
 export function idMaker(format: IdFormat, wallNow: () => number, process: number): () => PlantId {
-  const bits = integerBits(format);
-  if (bits !== undefined && bits < 53) return () => randomInteger(bits);
-  if (bits === 53) return () => (BigInt(Math.floor(wallNow()) - epoch) << 12n) | randomBits(12);
+  const range = idRange(format);
+  if (range !== undefined) return () => randomBetween(...range);
+  if (format === "int53")
+    return () => (BigInt(Math.floor(wallNow()) - epoch) << 12n) | randomBetween(0n, 2n ** 12n - 1n);
   if (!isTextFormat(format)) {
     const next = ticks(() => wallNow() - epoch, counterBits);
     return () => {
@@ -63,13 +67,13 @@ export function randomProcess(): number {
   return crypto.getRandomValues(new Uint16Array(1))[0] ?? 0;
 }
 
-/** A random integer from 1 that has at most so many bits. */
-function randomInteger(bits: number): bigint {
-  return randomBits(bits) || 1n;
+/** A random integer, as evenly distributed as 64 bits allow. */
+export function randomBetween(least: bigint, greatest: bigint): bigint {
+  return between(least, greatest, crypto.getRandomValues(new BigUint64Array(1))[0] ?? 0n);
 }
 
-function randomBits(bits: number): bigint {
-  return BigInt.asUintN(bits, crypto.getRandomValues(new BigUint64Array(1))[0] ?? 0n);
+function between(least: bigint, greatest: bigint, number: bigint): bigint {
+  return least + (number % (greatest - least + 1n));
 }
 
 /**
@@ -107,15 +111,34 @@ export function idempotencyKey(headers: Headers): string | undefined | ApiError 
   );
 }
 
-/** The id of a caller's key: from SHA-256, so that every server makes the same. */
-export function idOfKey(
-  format: IdFormat,
-  { issuer, name }: Pick<Caller, "issuer" | "name">,
-  collection: string,
-  key: string,
-): PlantId {
-  const hashed = JSON.stringify([collection, issuer ?? null, name, key]);
-  const digest = new Bun.CryptoHasher("sha256").update(hashed).digest();
-  if (isTextFormat(format)) return encodeId(format, digest.subarray(0, 16), 8);
-  return BigInt.asUintN(Math.min(integerBits(format) ?? 63, 63), digest.readBigUInt64BE()) || 1n;
+/** What identifies a create besides the id that is chosen for it: a hash of who creates it where. */
+export class CreateKey {
+  readonly #digest: Buffer;
+
+  /** @param key that of a request, or a number in an import. */
+  constructor(collection: Pick<Collection, "table">, { issuer, name }: KeyOwner, key: string) {
+    this.#digest = sha256(JSON.stringify([collection.table, issuer ?? null, name, key]));
+  }
+
+  /** As plants keep it, whatever format their ids have. */
+  get text(): string {
+    return this.#digest.toString("base64url").slice(0, keyLength);
+  }
+
+  /**
+   * The ids that a create with the key tries, from 0: the same on every server, so that two of them
+   * meet at the same plant.
+   */
+  id(format: IdFormat, tried: number): PlantId {
+    const digest = tried === 0 ? this.#digest : sha256(this.#digest.toString("hex") + tried);
+    if (isTextFormat(format)) return encodeId(format, digest.subarray(0, 16), 8);
+    const [least, greatest] = idRange(format) ?? [1n, format === "int53" ? 2n ** 53n - 1n : int64Max];
+    return between(least, greatest, digest.readBigUInt64BE());
+  }
+}
+
+type KeyOwner = Pick<Caller, "issuer" | "name">;
+
+function sha256(text: string): Buffer {
+  return new Bun.CryptoHasher("sha256").update(text).digest();
 }

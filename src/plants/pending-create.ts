@@ -1,21 +1,24 @@
 // One create from its parsed body to its response: the group commit queues this object and settles it
 // with the outcome.
 
-import type { Collection, Plant } from "../contract/contract.ts";
+import type { Collection, Plant, Values } from "../contract/contract.ts";
 import type { ResponseDetails } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { plantResponse } from "../http/responses.ts";
 import type { CreateOutcome, CreateQueue, PendingCreate } from "../store/group-commit.ts";
-import { errorOfOutcome, type IdSource, unreadable } from "./create-errors.ts";
+import type { ChosenId, FreeIds } from "./chosen-id.ts";
+import { errorOfOutcome, unreadable } from "./create-errors.ts";
 import { entityTag } from "./entity-tag.ts";
-import type { StoredPlant } from "./recorded-plant.ts";
+import type { readByKey, StoredPlant } from "./recorded-plant.ts";
 
 /** What the creates of a collection need besides it. */
 export interface CreateTarget {
   readonly collection: Collection;
   /** Makes the id of a plant without one, where the contract lets the server choose it. */
   readonly newId: () => PlantId;
+  /** Finds ids that are left, where the contract allows few. */
+  readonly freeIds?: FreeIds | undefined;
   /**
    * The path before an id and after it, where the success of a create has a Location: RFC 9110,
    * section 15.3.2.
@@ -26,15 +29,9 @@ export interface CreateTarget {
    * a retry says nothing of it.
    */
   readonly readStored: ((id: PlantId) => Promise<StoredPlant>) | undefined;
-  /**
-   * Reads a plant that was created as it is given, and changed since; undefined if it was created
-   * otherwise. Rejects if it cannot. Undefined where the store chooses no ids.
-   */
-  readonly readChanged?: ((plant: Plant) => Promise<StoredPlant | undefined>) | undefined;
+  /** See readByKey of recorded-plant.ts; undefined where the server chooses no ids. */
+  readonly readByKey?: ((key: string, values: Values) => ReturnType<typeof readByKey>) | undefined;
 }
-
-/** The ids that a create tries. */
-export const takenIdsMax = 100;
 
 type Times = Pick<ResponseDetails, "createdAt" | "changedAt">;
 
@@ -43,82 +40,91 @@ export class PlantCreate implements PendingCreate {
   readonly collection: Collection;
   readonly callerKey: string;
   readonly creator: number | null;
-  readonly key: null | undefined;
+  readonly key: string | null | undefined;
   readonly #exchange: Exchange;
   readonly #target: CreateTarget;
   readonly #queue: Pick<CreateQueue, "create">;
-  readonly #idSource: IdSource;
-  #idsTried = 1;
+  readonly #chosen: ChosenId | undefined;
 
   constructor(
     exchange: Exchange,
     target: CreateTarget,
     queue: Pick<CreateQueue, "create">,
     plant: Plant,
-    idSource: IdSource,
+    chosen?: ChosenId,
   ) {
     this.#exchange = exchange;
     this.#target = target;
     this.#queue = queue;
-    this.#idSource = idSource;
+    this.#chosen = chosen;
     this.plant = plant;
     // The queue asks for these several times: they are fields, as reading a field costs less.
     this.collection = target.collection;
     this.callerKey = exchange.callerKey;
     this.creator = exchange.caller?.creator ?? null;
-    this.key = idSource === "server" ? null : undefined;
+    this.key = chosen?.key;
   }
 
   settle(outcome: CreateOutcome, createdAt?: number): void {
-    if (outcome === "created" || outcome === "unchanged") this.#accept(outcome, createdAt);
-    else if (outcome === "conflict" && this.#idSource === "server" && this.#idsTried < takenIdsMax)
-      this.#tryAnotherId();
-    else if (outcome === "conflict" && this.#idSource === "key") void this.#settleRetry();
+    if (outcome === "created") this.#accept(createdAt);
+    else if (outcome === "taken" && this.#chosen !== undefined) void this.#tryAnotherId(this.#chosen);
+    else if (outcome !== "unchanged" && outcome !== "conflict") this.#reject(outcome);
+    else if (typeof this.key === "string") void this.#settleRetry(this.key);
+    else if (outcome === "unchanged") this.#acceptAgain();
     else this.#reject(outcome);
   }
 
   fail(error: unknown): void {
     // Sent again, the plant would get another id.
-    this.#exchange.fail(error, this.#idSource !== "server");
+    this.#exchange.fail(error, this.key !== null);
   }
 
-  #accept(outcome: "created" | "unchanged", createdAt: number | undefined): void {
+  #accept(createdAt: number | undefined): void {
+    if (this.#exchange.claim()) this.#send("created", { createdAt });
+  }
+
+  /** Responds to a create whose plant is stored under the id that the client has chosen. */
+  #acceptAgain(): void {
     if (!this.#exchange.claim()) return;
     const { readStored, collection } = this.#target;
-    // A plant is unchanged under an id that the server chose only if the engine lost a connection,
-    // and repeated the batch, with the same time.
-    if (outcome === "created" || this.#idSource === "server") this.#send(outcome, { createdAt });
-    else if (readStored === undefined) this.#send(outcome, {});
+    if (readStored === undefined) this.#send("unchanged", {});
     else
       readStored(this.plant.id).then(
         (stored) => this.#sendStored(stored),
-        () => this.#exchange.sendError(unreadable(collection, this.plant)),
+        () => this.#exchange.sendError(unreadable(collection)),
       );
   }
 
-  /** Of short ids, all may be taken. */
-  #tryAnotherId(): void {
-    this.#idsTried++;
-    this.plant = { id: this.#target.newId(), values: this.plant.values };
-    this.#queue.create(this);
+  async #tryAnotherId(chosen: ChosenId): Promise<void> {
+    try {
+      const id = await chosen.another(this.#target.freeIds);
+      if (id === undefined) return this.#reject("taken");
+      this.plant = { id, values: this.plant.values };
+      this.#queue.create(this);
+    } catch {
+      this.#reject("unavailable");
+    }
   }
 
   /**
-   * Responds to a create whose Idempotency-Key has created what is now another plant. If that was
-   * first what this body has, the request was sent again, and has the plant as it is now.
+   * Responds to a create whose key has created a plant before. If that was with this body, the request
+   * was sent again, and gets the plant as it is now.
    */
-  async #settleRetry(): Promise<void> {
+  async #settleRetry(key: string): Promise<void> {
     try {
-      const stored = await this.#target.readChanged?.(this.plant);
-      if (stored === undefined) this.#reject("conflict");
-      else if (this.#exchange.claim()) this.#sendStored(stored);
+      const found = await this.#target.readByKey?.(key, this.plant.values);
+      if (found === undefined) throw new Error("The server does not choose ids");
+      if (!found.isSame) {
+        this.plant = found.stored.plant;
+        this.#reject("conflict");
+      } else if (this.#exchange.claim()) this.#sendStored(found.stored);
     } catch {
-      this.#exchange.reject(unreadable(this.collection, this.plant));
+      this.#exchange.reject(unreadable(this.collection));
     }
   }
 
   #reject(outcome: Exclude<CreateOutcome, "created" | "unchanged">): void {
-    this.#exchange.reject(errorOfOutcome(outcome, this.collection, this.plant, this.#idSource));
+    this.#exchange.reject(errorOfOutcome(outcome, this.collection, this.plant, this.key));
   }
 
   #sendStored(stored: StoredPlant): void {

@@ -1,11 +1,12 @@
 // Reads plants of the history, which has each as the JSON of a body that would create it.
 
 import type { ApiError } from "../base/errors.ts";
-import { type Collection, type Plant, valuesEqual } from "../contract/contract.ts";
+import { type Collection, type Plant, type Values, valuesEqual } from "../contract/contract.ts";
 import { parsePlantJson, toValues } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { scanJson } from "../json/json-scanner.ts";
-import { rowReader } from "../store/shared/plant-rows.ts";
+import { hasKeySql, keyColumn } from "../store/shared/create-key.ts";
+import { type PlantRow, rowColumns, rowReader } from "../store/shared/plant-rows.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 
 /**
@@ -38,22 +39,29 @@ export interface StoredPlant {
 }
 
 /**
- * Reads a plant that was created as it is given, and changed since; undefined if it was created
- * otherwise. Rejects if it was deleted meanwhile, and as the store does.
+ * Reads the plant that has a key, and whether it was created with these values. Rejects if it was
+ * deleted meanwhile, and as the store does.
  */
-export async function readChanged(
+export async function readByKey(
   sql: Pick<SqlConnection, "query">,
   collection: Collection,
-  { id, values }: Plant,
-): Promise<StoredPlant | undefined> {
-  const [first] = await sql.query<{ before: string | null }>(
-    "SELECT before FROM edits WHERE plant_id = $1 AND collection = $2 ORDER BY edited_at, run, seq LIMIT 1",
-    [String(id), collection.table],
+  key: string,
+  values: Values,
+): Promise<{ readonly stored: StoredPlant; readonly isSame: boolean }> {
+  const [row] = await sql.query<PlantRow & { readonly id: PlantId }>(
+    `SELECT ${rowColumns(collection)} FROM "${collection.table}" WHERE ${keyColumn} = $1 AND ${hasKeySql}`,
+    [key],
   );
-  const created = first?.before == null ? undefined : parseRecorded(collection, first.before);
-  if (created === undefined || "code" in created || !valuesEqual(collection, created.values, values))
-    return undefined;
-  return await readStored(sql, collection, id);
+  if (row === undefined) throw new Error("There is no plant with this key");
+  const stored = toStored(collection, row);
+  // An earlier plant with this id had another time of creation.
+  const [first] = await sql.query<{ before: string | null }>(
+    `SELECT before FROM edits WHERE plant_id = $1 AND collection = $2 AND created_at = $3
+     ORDER BY edited_at, run, seq LIMIT 1`,
+    [String(row.id), collection.table, row.created_at],
+  );
+  const created = first?.before == null ? stored.plant : parseRecorded(collection, first.before);
+  return { stored, isSame: !("code" in created) && valuesEqual(collection, created.values, values) };
 }
 
 /** Reads a plant. Rejects if it was deleted, and as the store does. */
@@ -64,6 +72,10 @@ export async function readStored(
 ): Promise<StoredPlant> {
   const [row] = await rowReader(sql, collection)([id]);
   if (row === undefined) throw new Error(`There is no plant ${id}`);
-  const plant = { id, values: toValues(collection, row) };
+  return toStored(collection, { ...row, id });
+}
+
+function toStored(collection: Collection, row: PlantRow & { readonly id: PlantId }): StoredPlant {
+  const plant = { id: row.id, values: toValues(collection, row) };
   return { plant, createdAt: row.created_at, changedAt: row.changed_at };
 }

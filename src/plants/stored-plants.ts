@@ -2,9 +2,11 @@
 // so that neither a large store nor a slow reader keeps a snapshot: SQLite could not restart its
 // write-ahead log, and PostgreSQL not vacuum.
 
+import { parts } from "../base/parts.ts";
 import { type Collection, countCodeUnits, type Plant, type PlantColumns } from "../contract/contract.ts";
 import { toValues } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
+import { hasKeySql, keyColumn } from "../store/shared/create-key.ts";
 import { list } from "../store/shared/sql-work.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 
@@ -47,6 +49,9 @@ const pagePlantsMax = 500;
 const firstPagePlants = 50;
 const pageCodeUnits = 2 ** 22;
 
+/** Keys of one statement. */
+const keysMax = 500;
+
 /** Counting 50 million plants takes some seconds. */
 const countMsMax = 10 * 60_000;
 
@@ -71,6 +76,24 @@ export async function findPlants(
     ids,
   );
   return new Map(rows.map((row) => [row.id, toStoredPlant(collection, row)]));
+}
+
+/** The plants that have some keys, by these. Rejects with an OperatorError. */
+export async function findByKeys(
+  collection: Collection,
+  sql: SqlConnection,
+  keys: readonly string[],
+): Promise<Map<string, Plant>> {
+  const columns = ["id", keyColumn, ...collection.fields.map(({ column }) => column)].join(", ");
+  const found = new Map<string, Plant>();
+  for (const some of parts(keys, keysMax)) {
+    const rows = await sql.query<PlantRow & { readonly create_key: string }>(
+      `SELECT ${columns} FROM "${collection.table}" WHERE ${keyColumn} IN ${list(some)} AND ${hasKeySql}`,
+      some,
+    );
+    for (const row of rows) found.set(row.create_key, toPlant(collection, row));
+  }
+  return found;
 }
 
 /**

@@ -29,12 +29,14 @@ import { RateLimit } from "../http/rate-limit.ts";
 import { requestIdMaker } from "../http/request-id.ts";
 import { errorResponse } from "../http/responses.ts";
 import { unservedOperations } from "../http/unserved-operations.ts";
+import { freeIdsOf } from "../plants/chosen-id.ts";
 import { createOperation, itemPathOf } from "../plants/create-plant.ts";
 import { idMaker, randomProcess } from "../plants/new-ids.ts";
 import type { CreateTarget } from "../plants/pending-create.ts";
-import { readChanged, readStored } from "../plants/recorded-plant.ts";
+import { readByKey, readStored } from "../plants/recorded-plant.ts";
 import { type CreateQueue, GroupCommit, type ServerStore } from "../store/group-commit.ts";
 import { openOperationStore } from "../store/operation-store.ts";
+import { keepsKeys } from "../store/shared/create-key.ts";
 
 export interface ServerOptions {
   /** An open store. The caller closes it, after `stop`. */
@@ -246,7 +248,7 @@ async function composeService(
   const others = options.operations ?? [];
   // Reads of single plants must not wait for lists.
   const single =
-    others.length > 0 || collections.some((each) => readsRetries(each) || !each.id.isRequired)
+    others.length > 0 || collections.some((each) => readsRetries(each) || keepsKeys(each))
       ? resources.use(await store.openSql())
       : undefined;
   const publicPath = publicUrl === undefined ? basePath : new URL(publicUrl).pathname.replace(/\/$/, "");
@@ -260,8 +262,12 @@ async function composeService(
     itemPath: itemPathOf(collection, publicPath, others),
     readStored: single && readsRetries(collection) ? (id) => readStored(single, collection, id) : undefined,
     // Without an id a create may have an Idempotency-Key.
-    readChanged:
-      single && !collection.id.isRequired ? (plant) => readChanged(single, collection, plant) : undefined,
+    freeIds:
+      single && freeIdsOf(collection, single, () => emit({ kind: "idsExhausted", path: collection.path })),
+    readByKey:
+      single && keepsKeys(collection)
+        ? (key, values) => readByKey(single, collection, key, values)
+        : undefined,
   });
   const offered = [...collections.map((each) => createOperation(targetOf(each))), ...others];
   const operations = [...offered, ...unservedOperations(contract, offered)];
@@ -359,10 +365,9 @@ function startListeners(
   return { url: (listener?.url ?? inProcess).origin + basePath, adminUrl: admin?.url.origin };
 }
 
-/** Whether the retry of a create says when it was, or has the ETag of the first response to its key. */
-function readsRetries({ id, operations: { create, replace, change } }: Collection): boolean {
-  const returnsTime = (create.response?.createdName ?? create.response?.updatedName) !== undefined;
-  return returnsTime || (!id.isRequired && (replace ?? change) !== undefined);
+/** Whether the retry of a create with an id of the client says when it was, or has an ETag. */
+function readsRetries({ operations: { create, replace, change } }: Collection): boolean {
+  return (create.response?.createdName ?? create.response?.updatedName ?? replace ?? change) !== undefined;
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

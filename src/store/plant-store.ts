@@ -12,11 +12,12 @@ import type { RecordedTransaction } from "./shared/transaction.ts";
  * The result of one plant of a batch:
  * - `created`: it is on stable storage now.
  * - `unchanged`: an equal plant was already on stable storage; nothing was written.
- * - `conflict`: a different plant is stored under its id; nothing was written.
+ * - `conflict`: a different plant is stored under its id, or has its key; nothing was written.
+ * - `taken`: the id that was chosen for it is that of another plant; nothing was written.
  * - `unavailable`: the engine could not commit it (disk full, locked, unreachable). Either it is
  *   not stored, or a retry will find it `unchanged`.
  */
-export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
+export type Outcome = "created" | "unchanged" | "conflict" | "taken" | "unavailable";
 
 export interface NewEntry {
   /** One of the store's contract. */
@@ -25,10 +26,11 @@ export interface NewEntry {
   /** The key of the token or the provider's subject that creates it; null if unknown. */
   readonly creator: number | null;
   /**
-   * Null for a plant whose id the server has just chosen: whatever is stored under it is another one,
-   * also if it is equal, and a conflict. Undefined where the id says which plant it is.
+   * What makes two creates the same: the id, where this is undefined; nothing, where it is null; or
+   * else this text of keyLength characters. Null or a text for a plant whose id was chosen, of a
+   * collection that keeps keys; such an id may be `taken`, also by an equal plant.
    */
-  readonly key?: null | undefined;
+  readonly key?: string | null | undefined;
 }
 
 /** Entries of plants with one creator, such as those of an import. */

@@ -6,7 +6,7 @@ import { type Collection, type Field, type Plant, valuesEqual } from "../contrac
 import { plantJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { EditRun } from "../plants/edits.ts";
-import { findPlants } from "../plants/stored-plants.ts";
+import { findByKeys, findPlants } from "../plants/stored-plants.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../store/plant-store.ts";
 import { editsMax, type PlantEdit } from "../store/shared/plant-edit.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
@@ -51,9 +51,19 @@ export class Replacement {
    * records with one id the last one stays.
    */
   async replaceConflicts(batch: readonly ImportRecord[], outcomes: (Outcome | "replaced")[]): Promise<void> {
-    const records = batch
-      .flatMap(({ line, plant }) => (plant instanceof ApiError ? [] : [{ line, plant }]))
-      .map((record, index) => ({ ...record, index }));
+    const valid = batch.flatMap(({ line, plant, chosen }) =>
+      plant instanceof ApiError ? [] : [{ line, plant, key: chosen?.key }],
+    );
+    const keyed = await findByKeys(
+      this.#collection,
+      this.#sql,
+      valid.flatMap(({ key }, index) => (key && outcomes[index] !== "created" ? [key] : [])),
+    );
+    // A record with a key has the id that an earlier import chose.
+    const records = valid.map(({ line, plant, key }, index) => {
+      const id = (key && keyed.get(key)?.id) ?? plant.id;
+      return { line, plant: { ...plant, id }, index };
+    });
     const ids = new Set(
       records.filter(({ index }) => outcomes[index] === "conflict").map(({ plant }) => plant.id),
     );
@@ -115,14 +125,20 @@ export function dryStore(collection: Collection, sql: SqlConnection): ImportStor
           sql,
           some.map(({ plant }) => plant.id),
         );
-        for (const { plant } of some) {
-          const found = stored.get(plant.id);
+        const keyed = await findByKeys(
+          collection,
+          sql,
+          some.flatMap(({ key }) => key ?? []),
+        );
+        for (const { plant, key } of some) {
+          const found = typeof key === "string" ? keyed.get(key) : stored.get(plant.id);
           const hash = Bun.hash(plantJson(collection, plant));
-          const before = created.get(plant.id);
+          const own = key ?? plant.id;
+          const before = created.get(own);
           if (found !== undefined) outcomes.push(compareWithStored(collection, found, plant));
           else if (before !== undefined) outcomes.push(before === hash ? "unchanged" : "conflict");
           else {
-            created.set(plant.id, hash);
+            created.set(own, hash);
             outcomes.push("created");
           }
         }

@@ -2,9 +2,11 @@
 
 import { setImmediate as nextTick } from "node:timers/promises";
 import { ApiError } from "../base/errors.ts";
-import type { Plant } from "../contract/contract.ts";
+import type { Collection, Plant } from "../contract/contract.ts";
 import { conflictError } from "../contract/plant.ts";
-import { type Outcome, toEntries } from "../store/plant-store.ts";
+import type { ChosenId } from "../plants/chosen-id.ts";
+import { errorOfOutcome } from "../plants/create-errors.ts";
+import type { NewEntry, Outcome } from "../store/plant-store.ts";
 import type { ImportStore } from "./import-store.ts";
 import type { Replacement } from "./import-update.ts";
 import type { ImportRecord } from "./record-reader.ts";
@@ -91,7 +93,6 @@ class BatchImporter {
   readonly #store: ImportStore;
   readonly #options: ImportOptions;
   #batch: ImportRecord[] = [];
-  #plants: Plant[] = [];
   #codeUnits = 0;
   #inFlight: Promise<void> = Promise.resolve();
 
@@ -104,7 +105,6 @@ class BatchImporter {
   add(record: ImportRecord): boolean {
     this.#batch.push(record);
     this.#codeUnits += record.text.length;
-    if (!(record.plant instanceof ApiError)) this.#plants.push(record.plant);
     return this.#batch.length >= batchPlantsMax || this.#codeUnits >= batchCodeUnitsMax;
   }
 
@@ -112,9 +112,8 @@ class BatchImporter {
   async commit(): Promise<void> {
     await this.#inFlight;
     if (this.#options.signal.aborted) return;
-    this.#inFlight = this.#create(this.#batch, this.#plants);
+    this.#inFlight = this.#create(this.#batch);
     this.#batch = [];
-    this.#plants = [];
     this.#codeUnits = 0;
     // The next commit or settled call rejects with a failure, which is handled until then.
     this.#inFlight.catch(() => undefined);
@@ -125,8 +124,8 @@ class BatchImporter {
     return this.#inFlight;
   }
 
-  async #create(batch: readonly ImportRecord[], plants: readonly Plant[]): Promise<void> {
-    const outcomes: (Outcome | "replaced")[] = await this.#createAll(plants);
+  async #create(batch: readonly ImportRecord[]): Promise<void> {
+    const outcomes: (Outcome | "replaced")[] = await this.#createAll(batch);
     const { replacement, counts } = this.#options;
     if (outcomes.includes("conflict")) await replacement?.replaceConflicts(batch, outcomes);
     let next = 0;
@@ -135,44 +134,59 @@ class BatchImporter {
       if (outcome === "created") counts.created++;
       else if (outcome === "unchanged") counts.unchanged++;
       else if (outcome === "replaced") counts.replaced++;
-      else this.#reject(record);
+      else this.#reject(record, outcome);
     }
     this.#options.onBatch?.();
   }
 
-  #reject({ plant, isNumbered = false, ...record }: ImportRecord): void {
+  #reject({ plant, chosen, ...record }: ImportRecord, outcome: Outcome | "invalid" | undefined): void {
     this.#options.counts.rejected++;
-    const error = plant instanceof ApiError ? plant : this.#conflict(plant, isNumbered);
+    const error = plant instanceof ApiError ? plant : this.#errorOf(plant, chosen, outcome);
     this.#options.onRejected({ ...record, error });
   }
 
-  #conflict(plant: Plant, isNumbered: boolean): ApiError {
+  #errorOf(plant: Plant, chosen: ChosenId | undefined, outcome: Outcome | "invalid" | undefined): ApiError {
     const { collection } = this.#store;
-    if (!isNumbered) return conflictError(collection, plant);
-    const { words, id } = collection;
+    if (outcome === "taken") return errorOfOutcome(outcome, collection, plant);
+    if (chosen === undefined) return conflictError(collection, plant);
+    const { one } = collection.words;
     return new ApiError(
       "conflict",
-      `The id ${id.type.toJson(plant.id)}, made from the number of the record, already holds a different ${words.one}, which is unchanged; import another file with another --key.`,
+      `An import with this key has created another ${one} from the record with this number, which is unchanged; import another file with another --key.`,
     );
   }
 
-  /** Creates the plants, and retries those that are `unavailable`. */
-  async #createAll(plants: readonly Plant[]): Promise<Outcome[]> {
-    if (plants.length === 0) return [];
+  /** Creates the plants of the valid records, and retries those that are `unavailable`. */
+  async #createAll(batch: readonly ImportRecord[]): Promise<Outcome[]> {
+    const { collection, create, freeIds } = this.#store;
     const deadline = performance.now() + retryMsMax;
-    const outcomes = await this.#store.create(toEntries(this.#store.collection, plants));
-    while (outcomes.includes("unavailable")) {
-      const pending = [...outcomes.keys()].filter((index) => outcomes[index] === "unavailable");
-      if (performance.now() > deadline || this.#options.signal.aborted) throw new StoreUnavailable();
-      await Bun.sleep(retryPauseMs);
-      const retried = await this.#store.create(
-        toEntries(
-          this.#store.collection,
-          pending.flatMap((index) => plants[index] ?? []),
-        ),
-      );
-      for (const [position, index] of pending.entries()) outcomes[index] = retried[position] ?? "unavailable";
+    const pending = batch
+      .flatMap(({ plant, chosen }) => (plant instanceof ApiError ? [] : [{ plant, chosen }]))
+      .map(({ plant, chosen }, index) => ({ index, chosen, entry: entryOf(collection, plant, chosen) }));
+    const outcomes: Outcome[] = [];
+    let rest = pending;
+    while (rest.length > 0) {
+      const created = await create(rest.map(({ entry }) => entry));
+      const next: typeof pending = [];
+      for (const [place, each] of rest.entries()) {
+        const outcome = created[place] ?? "unavailable";
+        outcomes[each.index] = outcome;
+        if (outcome === "unavailable") next.push(each);
+        if (outcome !== "taken") continue;
+        const id = await each.chosen?.another(freeIds);
+        const plant = id === undefined ? undefined : { ...each.entry.plant, id };
+        if (plant !== undefined) next.push({ ...each, entry: entryOf(collection, plant, each.chosen) });
+      }
+      if (created.includes("unavailable")) {
+        if (performance.now() > deadline || this.#options.signal.aborted) throw new StoreUnavailable();
+        await Bun.sleep(retryPauseMs);
+      }
+      rest = next;
     }
     return outcomes;
   }
+}
+
+function entryOf(collection: Collection, plant: Plant, chosen: ChosenId | undefined): NewEntry {
+  return { collection, plant, creator: null, key: chosen?.key };
 }

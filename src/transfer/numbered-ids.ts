@@ -2,34 +2,40 @@
 // number of the record, so that an import that is repeated or continued creates nothing twice.
 
 import type { Collection } from "../contract/contract.ts";
-import type { IdFormat, PlantId } from "../contract/plant-id.ts";
-import { idOfKey } from "../plants/new-ids.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import { ChosenId } from "../plants/chosen-id.ts";
+import { CreateKey } from "../plants/new-ids.ts";
 
 /** Not the issuer of a client, whose Idempotency-Key may be the same. */
 const issuer = "import";
 
 export class NumberedIds {
-  readonly #idOf: (number: string) => PlantId;
+  readonly #collection: Collection;
+  readonly #key: string;
   /** The number of the record that is being read. */
   #number = 1;
-  #isUsed = false;
+  #chosen: ChosenId | undefined;
 
-  constructor({ id: { format }, path }: Collection, key: string) {
-    this.#idOf = (number) => idOfKey(format as IdFormat, { issuer, name: key }, path, number);
+  constructor(collection: Collection, key: string) {
+    this.#collection = collection;
+    this.#key = key;
   }
 
   /** Makes the id of the record. */
   readonly make = (): PlantId => {
-    this.#isUsed = true;
-    return this.#idOf(String(this.#number));
+    const key = new CreateKey(this.#collection, { issuer, name: this.#key }, String(this.#number));
+    this.#chosen = new ChosenId(this.#collection, key, () => {
+      throw new Error("A record has a key");
+    });
+    return this.#chosen.first();
   };
 
-  /** Ends the record, and returns whether its id was made. */
-  endRecord(): boolean {
-    const wasUsed = this.#isUsed;
-    this.#isUsed = false;
+  /** Ends the record, and returns its ids if they were made. */
+  endRecord(): ChosenId | undefined {
+    const chosen = this.#chosen;
+    this.#chosen = undefined;
     this.#number++;
-    return wasUsed;
+    return chosen;
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { ApiError } from "../base/errors.ts";
 import type { Plant } from "../contract/contract.ts";
+import type { ChosenId } from "../plants/chosen-id.ts";
 import type { EncodingGuess } from "./encoding.ts";
 import type { NumberedIds } from "./numbered-ids.ts";
 
@@ -16,8 +17,8 @@ export interface ImportRecord {
   /** Its bytes, if they are not UTF-8. */
   readonly bytes?: Uint8Array;
   readonly plant: Plant | ApiError;
-  /** Whether its id was made from its number. */
-  readonly isNumbered?: boolean;
+  /** The ids that it may have, if they are made from its number. */
+  readonly chosen?: ChosenId;
 }
 
 /** How records are read. */
@@ -71,7 +72,8 @@ export function heldBytesMaxOf(recordBytesMax: number): number {
  * it is.
  */
 export function toRecord(read: ImportRecord, { recordBytesMax, ids }: RecordOptions): ImportRecord {
-  const record = ids?.endRecord() ? { ...read, isNumbered: true } : read;
+  const chosen = ids?.endRecord();
+  const record = chosen === undefined ? read : { ...read, chosen };
   if (isLongerThan(record.text, recordBytesMax)) return { ...record, plant: tooLong(recordBytesMax) };
   if (!(record.plant instanceof ApiError)) return record;
   const { code, message } = record.plant;

@@ -67,6 +67,15 @@ export class CitusDatabases implements AsyncDisposable {
   async distribute(database: string): Promise<void> {
     await this.coordinator.query(
       database,
+      `DO $$ DECLARE one text; BEGIN
+         FOR one IN SELECT tablename FROM pg_indexes WHERE indexname = 'x_' || tablename || '_key' LOOP
+           EXECUTE format('DROP INDEX %I', 'x_' || one || '_key');
+           EXECUTE format('CREATE INDEX %I ON %I (create_key) WHERE length(create_key) = 22', 'x_' || one || '_key', one);
+         END LOOP;
+       END $$`,
+    );
+    await this.coordinator.query(
+      database,
       "SELECT create_distributed_table(name, 'id', shard_count => 4) FROM collections",
     );
   }

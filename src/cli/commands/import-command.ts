@@ -10,6 +10,7 @@ import { host } from "../../process/host.ts";
 import { printError, printStoredLines } from "../../process/output.ts";
 import { InterruptSignal } from "../../process/signals.ts";
 import type { PlantStore } from "../../store/plant-store.ts";
+import { keepsKeys } from "../../store/shared/create-key.ts";
 import { type Content, formatOfName, openContent } from "../../transfer/content.ts";
 import type { CsvHeader } from "../../transfer/csv.ts";
 import { EncodingGuess } from "../../transfer/encoding.ts";
@@ -187,11 +188,11 @@ async function runImport(
     const collection = chosenCollection(store.contract, config.collection);
     const rejected = new RejectedFile(nameOf(file), collection, opened.format);
     try {
-      await using read = importUpdate ? await store.openSql() : undefined;
+      await using read = importUpdate || keepsKeys(collection) ? await store.openSql() : undefined;
       const run = commandRun(store);
       runId = run.id;
-      const replacement = read && new Replacement(collection, read, run);
-      await importRecords(config, opened, importStore(store, collection), result, {
+      const replacement = importUpdate && read ? new Replacement(collection, read, run) : undefined;
+      await importRecords(config, opened, importStore(store, collection, read), result, {
         file,
         signal,
         replacement,

@@ -5,7 +5,9 @@ import { AdminError } from "../../admin-pages/admin-responses.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import { parts } from "../../base/parts.ts";
 import { capitalized } from "../../contract/words.ts";
+import { freeIdsOf } from "../../plants/chosen-id.ts";
 import type { Outcome } from "../../store/plant-store.ts";
+import { keepsKeys } from "../../store/shared/create-key.ts";
 import { openContent } from "../../transfer/content.ts";
 import type { CsvHeader } from "../../transfer/csv.ts";
 import { EncodingGuess } from "../../transfer/encoding.ts";
@@ -108,7 +110,7 @@ async function importFile(
     const reading = { recordBytesMax: bodyBytesMax, encoding, onHeader };
     const records = readRecords(collection, content.format, content.chunks, reading, name);
     if (update !== "off") replacement = new Replacement(collection, await reader(), run);
-    const store = update === "dry-run" ? dryStore(collection, await reader()) : smallBatches(context);
+    const store = update === "dry-run" ? dryStore(collection, await reader()) : await smallBatches(context);
     await importPlants(records, store, { counts, replacement, onRejected, signal });
     if (signal.aborted) failure = cancelled;
   } catch (error) {
@@ -154,9 +156,15 @@ function importErrorMessage(error: unknown): string {
 }
 
 /** A store that creates the plants of an import in batches, between those of clients. */
-function smallBatches({ store, collection, countCreated }: ConsoleContext): ImportStore {
+async function smallBatches({
+  store,
+  collection,
+  countCreated,
+  reader,
+}: ConsoleContext): Promise<ImportStore> {
   return {
     collection,
+    freeIds: keepsKeys(collection) ? freeIdsOf(collection, await reader(), () => undefined) : undefined,
     async create(entries) {
       const outcomes: Outcome[] = [];
       for (const batch of parts(entries, batchPlantsMax)) {

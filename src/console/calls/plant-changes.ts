@@ -11,9 +11,9 @@ import type { PlantId } from "../../contract/plant-id.ts";
 import { isStorable } from "../../contract/stored-types.ts";
 import { withArticle } from "../../contract/words.ts";
 import { decodePercent } from "../../json/percent-encoding.ts";
+import { ChosenId, freeIdsOf } from "../../plants/chosen-id.ts";
 import { errorOfOutcome } from "../../plants/create-errors.ts";
 import { type EditCounts, EditRun, listEdits, undoRun } from "../../plants/edits.ts";
-import { takenIdsMax } from "../../plants/pending-create.ts";
 import { findPlants } from "../../plants/stored-plants.ts";
 import type { NewEntry, Outcome } from "../../store/plant-store.ts";
 import { editsMax, type PlantEdit } from "../../store/shared/plant-edit.ts";
@@ -47,18 +47,20 @@ export class PlantChanges {
    * the body has none and the server chooses it.
    */
   async create({ body }: { body: string }, client: string): Promise<{ readonly id: PlantId }> {
-    const { collection, newId } = this.#context;
-    let hasNewId = false;
+    const { collection, newId, reader, emit } = this.#context;
+    let chosen: ChosenId | undefined;
     const chooseId = () => {
-      hasNewId = true;
-      return newId();
+      chosen = new ChosenId(collection, undefined, newId);
+      return chosen.first();
     };
     let plant = this.#parsePlant(body, collection.id.isRequired ? undefined : chooseId);
-    const key = hasNewId ? null : undefined;
-    let outcome = await this.#store(plant, key);
-    for (let ids = 1; hasNewId && outcome === "conflict" && ids < takenIdsMax; ids++) {
-      plant = { ...plant, id: newId() };
-      outcome = await this.#store(plant, key);
+    let outcome = await this.#store(plant, chosen?.key);
+    while (outcome === "taken" && chosen !== undefined) {
+      const onNoneLeft = () => emit({ kind: "idsExhausted", path: collection.path });
+      const id = await chosen.another(freeIdsOf(collection, await reader(), onNoneLeft));
+      if (id === undefined) break;
+      plant = { ...plant, id };
+      outcome = await this.#store(plant, chosen.key);
     }
     if (outcome !== "created" && outcome !== "unchanged") {
       const { code, message } = errorOfOutcome(outcome, collection, plant);

@@ -33,6 +33,10 @@ const lines: {
     line("warn", "the store failed at a task that creates do not wait for", { reason }),
   operationFailed: ({ operation, reason }) =>
     line("warn", "the store failed an operation", { operation, reason }),
+  idsExhausted: ({ path }) =>
+    line("warn", "no id is left; creates without one get 503", {
+      reason: `all ids that the contract allows for ${path} are taken: delete some, or allow more`,
+    }),
   storeWaiting: ({ waitingFor }) => line("warn", "waiting for the store", { reason: waitingFor }),
   tokenReloadFailed: ({ reason }) =>
     line("warn", "the tokens cannot be read; those that are known stay accepted", { reason }),

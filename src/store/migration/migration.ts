@@ -5,6 +5,7 @@ import { OperatorError } from "../../base/operator-error.ts";
 import type { ContractCompiler } from "../../contract/compiler.ts";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
+import { keepsKeys, keyColumn } from "../shared/create-key.ts";
 import { changeTimeColumn } from "../shared/plant-rows.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";
 import type { SqlStatement } from "../sql-connection.ts";
@@ -203,12 +204,14 @@ function isUpToDate({ version, source, tables }: FoundStore, contract: Contract)
   return (
     version === newestVersion &&
     isSameSource(source, contract.source) &&
-    contract.collections.every(({ table, fields, keepsChangeTime }) => {
+    contract.collections.every((collection) => {
+      const { table, fields, keepsChangeTime } = collection;
       const columns = tables.get(table)?.columns;
       return (
         columns !== undefined &&
         fields.every(({ columnName }) => columns.has(columnName)) &&
-        (!keepsChangeTime || columns.has(changeTimeColumn))
+        (!keepsChangeTime || columns.has(changeTimeColumn)) &&
+        (!keepsKeys(collection) || columns.has(keyColumn))
       );
     })
   );

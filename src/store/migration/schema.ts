@@ -3,6 +3,7 @@
 
 import type { Collection, Field } from "../../contract/contract.ts";
 import type { ColumnValue } from "../../contract/stored-types.ts";
+import { hasKeySql, keepsKeys, keyColumn } from "../shared/create-key.ts";
 import { changeTimeColumn } from "../shared/plant-rows.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";
 import type { ContractChange, DroppedPart, KeptCollection } from "./contract-change.ts";
@@ -115,6 +116,7 @@ function tableStatement(collection: Collection, engine: Engine): string {
     ...(keepsChangeTime ? [changeTimeDefinition(engine)] : []),
     `created_at ${int8} NOT NULL`,
     "creator integer",
+    ...(keepsKeys(collection) ? [keyDefinition] : []),
   ];
   return `CREATE TABLE "${table}" (${columns.join(", ")}) ${id.type.kind === "integer" ? strict : withoutRowid}`;
 }
@@ -144,6 +146,7 @@ export function changeStatements(
     ...kept.flatMap((each) => keepStatements(each, engine, tables.get(each.stored.table)?.columns)),
     ...added.flatMap((collection) => [
       tableStatement(collection, engine),
+      ...keyIndexes(collection),
       `INSERT INTO collections VALUES (${literal(collection.table, engine)}, ${literal(collection.path, engine)})`,
     ]),
   ];
@@ -156,7 +159,10 @@ function dropStatements({ table, field }: DroppedPart, engine: Engine, newName: 
       `ALTER TABLE "${table}" ${isKept ? `RENAME COLUMN ${field.column} TO "${newName()}"` : `DROP COLUMN ${field.column}`}`,
     ];
   return [
-    isKept ? `ALTER TABLE "${table}" RENAME TO "${newName()}"` : `DROP TABLE "${table}"`,
+    // An index keeps its name, which a table of the same path will need.
+    ...(isKept
+      ? [`DROP INDEX IF EXISTS "${keyIndex({ table })}"`, `ALTER TABLE "${table}" RENAME TO "${newName()}"`]
+      : [`DROP TABLE "${table}"`]),
     `DELETE FROM collections WHERE name = ${literal(table, engine)}`,
   ];
 }
@@ -190,7 +196,25 @@ function keepStatements(
       return `ALTER TABLE "${table}" ADD COLUMN ${definition(field, engine)}${value}`;
     }),
     ...(isNew ? [`ALTER TABLE "${table}" ADD COLUMN ${changeTimeDefinition(engine)}`] : []),
+    ...(keepsKeys(wanted) && columns?.has(keyColumn) !== true
+      ? [`ALTER TABLE "${table}" ADD COLUMN ${keyDefinition}`, ...keyIndexes(wanted)]
+      : []),
   ];
+}
+
+const keyDefinition = `${keyColumn} text`;
+
+/** The index that makes the creates with one key one plant. */
+function keyIndexes(collection: Collection): string[] {
+  return keepsKeys(collection)
+    ? [
+        `CREATE UNIQUE INDEX "${keyIndex(collection)}" ON "${collection.table}" (${keyColumn}) WHERE ${hasKeySql}`,
+      ]
+    : [];
+}
+
+function keyIndex({ table }: Pick<Collection, "table">): string {
+  return `x_${table}_key`;
 }
 
 /**

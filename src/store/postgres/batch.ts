@@ -4,6 +4,7 @@ import type { Collection, Field, Plant, PlantColumns } from "../../contract/cont
 import { toColumns, toValues } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
+import { hasKeySql, keepsKeys, keyColumn } from "../shared/create-key.ts";
 import { toCopyText } from "./copy-format.ts";
 import { DatabaseError } from "./driver.ts";
 import { classifyError } from "./errors.ts";
@@ -11,21 +12,35 @@ import type { HostPool, Queries, Statement } from "./host-pool.ts";
 import type { SessionTraits } from "./session.ts";
 
 /** The client returns int8 as decimal digits. */
-type PlantRow = PlantColumns & { readonly id: string };
+type PlantRow = PlantColumns & { readonly id: string; readonly create_key?: string | null };
 
 /** The statements of a collection. */
 interface BatchSql {
   readonly collection: Collection;
   readonly columns: string;
   readonly idType: string;
-  /** PostgreSQL's type of each column of a field. */
+  /** PostgreSQL's type of each column of a field, and of the key. */
   readonly types: readonly string[];
+  readonly hasKeys: boolean;
   readonly insertInto: string;
+  readonly onConflict: string;
   /** Inserts the rows of arrays: one statement for all sizes of a batch. */
   readonly insertFromArrays: { readonly name: string; readonly text: string };
 }
 
-const onConflict = "ON CONFLICT (id) DO NOTHING RETURNING id";
+/** What the rows of a batch have in common. */
+interface BatchValues {
+  readonly createdAt: number;
+  /**
+   * The key of plants whose key is null: a batch that is repeated, as the answer to its commit was
+   * lost, finds its own plants by it. It is shorter than the keys of the index.
+   */
+  readonly ownKey: string;
+}
+
+export function newOwnKey(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("base64url");
+}
 
 /** A collection has its statements for as long as it is in use. */
 const statements = new WeakMap<Collection, BatchSql>();
@@ -36,16 +51,22 @@ function sqlOf(collection: Collection): BatchSql {
   const columns = collection.fields.map(({ column }) => column);
   const types = collection.fields.map(({ type }) => type.column.postgres);
   // The first column has one value for all rows of a batch.
-  const insertInto = `INSERT INTO "${collection.table}" (${["created_at", "id", "creator", ...columns].join(", ")})`;
+  const hasKeys = keepsKeys(collection);
+  const all = ["created_at", "id", "creator", ...columns, ...(hasKeys ? [keyColumn] : [])];
+  const insertInto = `INSERT INTO "${collection.table}" (${all.join(", ")})`;
   const idType = collection.id.type.column.postgres;
-  const arrays = [`$2::${idType}[]`, "$3::int4[]", ...types.map(arrayParameter)].join(", ");
+  const own = hasKeys ? [...types, "text"] : types;
+  const arrays = [`$2::${idType}[]`, "$3::int4[]", ...own.map(arrayParameter)].join(", ");
+  const onConflict = `ON CONFLICT ${hasKeys ? "" : "(id)"} DO NOTHING RETURNING id`;
   const text = `${insertInto} SELECT $1::int8, * FROM unnest(${arrays}) ${onConflict}`;
   const sql = {
     collection,
     columns: ["id", ...columns].join(", "),
     idType,
-    types,
+    types: own,
+    hasKeys,
     insertInto,
+    onConflict,
     insertFromArrays: { name: statementName(text), text },
   };
   statements.set(collection, sql);
@@ -85,23 +106,24 @@ interface Part {
  * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError. A plant that
  * is deleted between the INSERT and the SELECT is `unavailable`.
  *
- * @param isRepeated whether the batch may have been committed already, by an attempt that has failed.
+ * @param ownKey that of the batch, also when it is repeated.
  */
 export async function commitBatch(
   pool: HostPool,
   batch: readonly NewEntry[],
   createdAt: number,
-  isRepeated = false,
+  ownKey = newOwnKey(),
 ): Promise<Outcome[]> {
+  const values = { createdAt, ownKey };
   const parts = partsOf(batch);
   // COPY reports no conflicts: INSERT then decides row by row.
-  const isCopied = mayCopy(pool, parts) && (await copy(pool, parts, createdAt));
+  const isCopied = mayCopy(pool, parts) && (await copy(pool, parts, values));
   const [only, ...others] = parts;
   if (only === undefined) return [];
-  if (others.length === 0) return await commitPart(pool, only, createdAt, isCopied, isRepeated);
+  if (others.length === 0) return await commitPart(pool, only, values, isCopied);
   const outcomes = new Map<NewEntry, Outcome>();
   for (const part of parts) {
-    const ofPart = await commitPart(pool, part, createdAt, isCopied, isRepeated);
+    const ofPart = await commitPart(pool, part, values, isCopied);
     for (const [index, entry] of part.entries.entries()) outcomes.set(entry, ofPart[index] as Outcome);
   }
   return batch.map((entry) => outcomes.get(entry) as Outcome);
@@ -124,27 +146,49 @@ function partsOf(batch: readonly NewEntry[]): Part[] {
 async function commitPart(
   pool: HostPool,
   { collection, entries, rows }: Part,
-  createdAt: number,
+  values: BatchValues,
   isCopied: boolean,
-  isRepeated: boolean,
 ): Promise<Outcome[]> {
+  const keys = [...new Set(entries.flatMap(({ key }) => (typeof key === "string" ? [key] : [])))];
+  const isNew = await newKeys(pool, collection, keys);
   const inserted = isCopied
     ? rows.map(({ plant }) => plant.id)
-    : await insert(pool, pool.traits, collection, rows, createdAt);
+    : await insert(pool, pool.traits, collection, isNew === undefined ? rows : rows.filter(isNew), values);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === entries.length) return entries.map(() => "created");
   const createdIds = new Set(inserted.map((id) => collection.id.type.fromColumn(id)));
-  const otherIds = rows.flatMap(({ plant: { id } }) => (createdIds.has(id) ? [] : [id]));
-  const stored = otherIds.length === 0 ? new Map<PlantId, Plant>() : await select(pool, collection, otherIds);
-  const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
-  return entries.map(({ plant, key }): Outcome => {
-    const isCreated = createdIds.has(plant.id);
+  const others = entries.filter(({ plant: { id } }) => !createdIds.has(id));
+  const stored = await select(pool, collection, "id", [...new Set(others.map(({ plant }) => plant.id))]);
+  const byId = new Map(stored.map((each) => [each.plant.id, each]));
+  const rowById = new Map(rows.map((entry) => [entry.plant.id, entry]));
+  const keyed = await select(pool, collection, keyColumn, keys);
+  const byKey = new Map(keyed.map((each) => [each.key, each]));
+  return entries.map((entry): Outcome => {
+    const { plant, key } = entry;
     const row = rowById.get(plant.id);
-    if (isCreated && row === plant) return "created";
-    if (key === null && (!isRepeated || row !== plant)) return "conflict";
-    const found = isCreated ? row : stored.get(plant.id);
-    return found === undefined ? "unavailable" : compareWithStored(collection, found, plant);
+    const isCreated = createdIds.has(plant.id);
+    if (isCreated && row === entry) return "created";
+    if (key === null) return row === entry && byId.get(plant.id)?.key === values.ownKey ? "created" : "taken";
+    const found = key === undefined ? (isCreated ? row : byId.get(plant.id)) : byKey.get(key);
+    if (found !== undefined) return compareWithStored(collection, found.plant, plant);
+    return key === undefined ? "unavailable" : "taken";
   });
+}
+
+/**
+ * Whether no plant has the key of an entry; undefined where a unique index finds that out. Citus has
+ * none: such an index would need the id, by which it distributes. There a key's first id is the same
+ * each time, which its primary key makes unique.
+ */
+async function newKeys(
+  pool: HostPool,
+  collection: Collection,
+  keys: readonly string[],
+): Promise<((entry: NewEntry) => boolean) | undefined> {
+  if (keys.length === 0 || pool.traits.insertMethod !== "values") return undefined;
+  const stored = await select(pool, collection, keyColumn, keys);
+  const known = new Set<unknown>(stored.map(({ key }) => key));
+  return ({ key }) => !known.has(key);
 }
 
 function isAscending(batch: readonly NewEntry[]): boolean {
@@ -162,6 +206,8 @@ function withoutDuplicates(sorted: readonly NewEntry[]): NewEntry[] {
 }
 
 function mayCopy({ traits, copyFailedAt }: HostPool, parts: readonly Part[]): boolean {
+  const hasKey = ({ key }: NewEntry) => typeof key === "string";
+  if (traits.insertMethod === "values" && parts.some(({ rows }) => rows.some(hasKey))) return false;
   const rows = parts.reduce((sum, part) => sum + part.rows.length, 0);
   return rows >= traits.copyRowsMin && performance.now() - copyFailedAt >= copyPauseMs;
 }
@@ -170,15 +216,18 @@ function mayCopy({ traits, copyFailedAt }: HostPool, parts: readonly Part[]): bo
  * Inserts rows by COPY; false if the database reports any error, such as a single id that is stored
  * or locked, or a shard that is being split.
  */
-async function copy(pool: HostPool, parts: readonly Part[], createdAt: number): Promise<boolean> {
+async function copy(pool: HostPool, parts: readonly Part[], values: BatchValues): Promise<boolean> {
   // The statements of one simple query are one transaction, and have one round trip. On Citus COPY
   // in no transaction would open a connection for each of the node's own shards.
-  const copies = parts.map(
-    ({ collection }) =>
-      `COPY "${collection.table}" (${sqlOf(collection).columns}, created_at, creator) FROM STDIN`,
-  );
+  const copies = parts.map(({ collection }) => {
+    const { columns, hasKeys } = sqlOf(collection);
+    const all = `${columns}, created_at, creator${hasKeys ? `, ${keyColumn}` : ""}`;
+    return `COPY "${collection.table}" (${all}) FROM STDIN`;
+  });
   const sql = [`SET LOCAL lock_timeout = ${copyLockMsMax}`, ...copies].join("; ");
-  const texts = parts.map(({ collection, rows }) => Buffer.from(toCopyText(collection, rows, createdAt)));
+  const texts = parts.map(({ collection, rows }) =>
+    Buffer.from(toCopyText(collection, rows, values.createdAt, values.ownKey)),
+  );
   try {
     await pool.copy(sql, texts);
     return true;
@@ -198,14 +247,14 @@ export async function insert(
   { insertMethod }: SessionTraits,
   collection: Collection,
   rows: readonly NewEntry[],
-  createdAt: number,
+  common: BatchValues,
 ): Promise<PlantId[]> {
   const sql = sqlOf(collection);
   const rowsMax = Math.floor(parametersMax / (sql.types.length + 2));
   const created: PlantId[] = [];
   for (let start = 0; start < rows.length; start += rowsMax) {
     const part = rows.slice(start, start + rowsMax);
-    const statement = (insertMethod === "values" ? valuesStatement : arraysStatement)(sql, part, createdAt);
+    const statement = (insertMethod === "values" ? valuesStatement : arraysStatement)(sql, part, common);
     const { rows: ids } = await queries.query<[string]>({ ...statement, rowMode: "array" });
     for (const [id] of ids) created.push(id);
   }
@@ -213,9 +262,9 @@ export async function insert(
 }
 
 function arraysStatement(
-  { collection, insertFromArrays }: BatchSql,
+  { collection, insertFromArrays, hasKeys }: BatchSql,
   rows: readonly NewEntry[],
-  createdAt: number,
+  { createdAt, ownKey }: BatchValues,
 ): Statement {
   return {
     ...insertFromArrays,
@@ -224,27 +273,33 @@ function arraysStatement(
       rows.map(({ plant }) => String(plant.id)),
       rows.map(({ creator }) => creator),
       ...collection.fields.map((field, index) => rows.map(({ plant }) => toText(field, plant, index))),
+      ...(hasKeys ? [rows.map((row) => keyOf(row, ownKey))] : []),
     ],
   };
 }
 
 /** A list of VALUES is another statement for each size, so it has no name. */
 function valuesStatement(
-  { collection, insertInto, idType, types }: BatchSql,
+  { collection, insertInto, onConflict, idType, types, hasKeys }: BatchSql,
   rows: readonly NewEntry[],
-  createdAt: number,
+  { createdAt, ownKey }: BatchValues,
 ): Statement {
   const tuples = rows.map((_, row) => {
     const first = (types.length + 2) * row + 2;
     const values = types.map((type, field) => `$${first + 2 + field}::${type}`);
     return `($1::int8,$${first}::${idType},$${first + 1}::int4,${values.join(",")})`;
   });
-  const values = rows.flatMap(({ plant, creator }) => [
-    String(plant.id),
-    creator,
-    ...toColumns(collection, plant.values),
+  const values = rows.flatMap((row) => [
+    String(row.plant.id),
+    row.creator,
+    ...toColumns(collection, row.plant.values),
+    ...(hasKeys ? [keyOf(row, ownKey)] : []),
   ]);
   return { text: `${insertInto} VALUES ${tuples.join(",")} ${onConflict}`, values: [createdAt, ...values] };
+}
+
+function keyOf({ key }: NewEntry, ownKey: string): string | null {
+  return key === null ? ownKey : (key ?? null);
 }
 
 /** The parameter of a field for the rows of a batch: an array of texts, whatever its type. */
@@ -257,23 +312,32 @@ function toText({ type }: Field, { values }: Plant, index: number): string | und
   return value === undefined ? undefined : String(type.toColumn(value));
 }
 
+/** A stored plant, and its key where the collection keeps keys. */
+interface KeyedPlant {
+  readonly plant: Plant;
+  readonly key: string | null | undefined;
+}
+
 /**
- * Reads the stored plants with some ids. A plant that it finds is on the disk and the standby: a
- * transaction shows its rows after it has waited for both. It has no name: the plan of a prepared
+ * Reads the stored plants with some ids or keys. A plant that it finds is on the disk and the standby:
+ * a transaction shows its rows after it has waited for both. It has no name: the plan of a prepared
  * statement would be kept from when the table was small.
  */
 async function select(
   queries: Queries,
   collection: Collection,
-  ids: readonly PlantId[],
-): Promise<Map<PlantId, Plant>> {
-  const { columns, idType } = sqlOf(collection);
-  const sql = `SELECT ${columns} FROM "${collection.table}" WHERE id = ANY ($1::${idType}[])`;
-  const { rows } = await queries.query<PlantRow>(sql, [ids.map(String)]);
-  return new Map(
-    rows.map((row) => {
-      const id = collection.id.type.fromColumn(row.id);
-      return [id, { id, values: toValues(collection, row) }];
-    }),
-  );
+  column: "id" | typeof keyColumn,
+  values: readonly PlantId[],
+): Promise<KeyedPlant[]> {
+  if (values.length === 0) return [];
+  const { columns, idType, hasKeys } = sqlOf(collection);
+  const all = `${columns}${hasKeys ? `, ${keyColumn}` : ""}`;
+  const isWanted =
+    column === "id" ? `id = ANY ($1::${idType}[])` : `${keyColumn} = ANY ($1::text[]) AND ${hasKeySql}`;
+  const sql = `SELECT ${all} FROM "${collection.table}" WHERE ${isWanted}`;
+  const { rows } = await queries.query<PlantRow>(sql, [values.map(String)]);
+  return rows.map((row) => {
+    const plant = { id: collection.id.type.fromColumn(row.id), values: toValues(collection, row) };
+    return { plant, key: row.create_key };
+  });
 }

@@ -4,15 +4,27 @@
 
 import type { Collection, Field } from "../../contract/contract.ts";
 import type { NewEntry } from "../plant-store.ts";
+import { keepsKeys } from "../shared/create-key.ts";
 
 const specials = /[\\\t\n\r]/g;
 
 const escaped: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
-/** Formats entries as rows of the id, the fields, the time and the creator. */
-export function toCopyText({ fields }: Collection, entries: readonly NewEntry[], createdAt: number): string {
+/**
+ * Formats entries as rows of the id, the fields, the time, the creator, and the key where they have one.
+ *
+ * @param ownKey that of entries whose key is null.
+ */
+export function toCopyText(
+  collection: Collection,
+  entries: readonly NewEntry[],
+  createdAt: number,
+  ownKey: string,
+): string {
+  const { fields } = collection;
+  const hasKeys = keepsKeys(collection);
   let text = "";
-  for (const { plant, creator } of entries) {
+  for (const { plant, creator, key } of entries) {
     text += typeof plant.id === "bigint" ? plant.id : escapeText(plant.id);
     for (let index = 0; index < fields.length; index++) {
       const value = plant.values[index];
@@ -22,7 +34,9 @@ export function toCopyText({ fields }: Collection, entries: readonly NewEntry[],
           ? "\t\\N"
           : `\t${escapeText(String((fields[index] as Field).type.toColumn(value)))}`;
     }
-    text += `\t${createdAt}\t${creator ?? "\\N"}\n`;
+    text += `\t${createdAt}\t${creator ?? "\\N"}`;
+    if (hasKeys) text += `\t${key === null ? ownKey : (key ?? "\\N")}`;
+    text += "\n";
   }
   return text;
 }

@@ -4,7 +4,7 @@
 import { type Contract, sampleValues } from "../../contract/contract.ts";
 import { randomId } from "../../contract/plant-id.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
-import { commitBatch, insert } from "./batch.ts";
+import { commitBatch, insert, newOwnKey } from "./batch.ts";
 import { classifyError, errorReason } from "./errors.ts";
 import type { HostPool } from "./host-pool.ts";
 import type { Commits } from "./primary.ts";
@@ -16,9 +16,9 @@ export async function createPlants(
   createdAt: number,
   onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
-  let attempts = 0;
+  const ownKey = newOwnKey();
   try {
-    return await primary.withRetry((pool) => commitBatch(pool, batch, createdAt, attempts++ > 0));
+    return await primary.withRetry((pool) => commitBatch(pool, batch, createdAt, ownKey));
   } catch (error) {
     if (classifyError(error) === "internalError") throw error;
     onUnavailable(errorReason(error));
@@ -36,7 +36,8 @@ export async function probe(pool: HostPool, { collections: [collection] }: Contr
   await pool.transaction(async (connection) => {
     await connection.query("SAVEPOINT probe");
     const plant = { id, values: sampleValues(collection) };
-    await insert(connection, pool.traits, collection, [{ collection, plant, creator: null }], Date.now());
+    const rows = [{ collection, plant, creator: null }];
+    await insert(connection, pool.traits, collection, rows, { createdAt: Date.now(), ownKey: "" });
     await connection.query("ROLLBACK TO SAVEPOINT probe");
   });
 }

@@ -5,6 +5,7 @@ import { toColumns, toValues } from "../../contract/plant.ts";
 import { type PlantId, randomId } from "../../contract/plant-id.ts";
 import type { ColumnValue } from "../../contract/stored-types.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
+import { hasKeySql, keepsKeys, keyColumn } from "../shared/create-key.ts";
 import type { Database } from "./driver.ts";
 import { failureReason } from "./errors.ts";
 import type { Transactions } from "./transactions.ts";
@@ -60,38 +61,53 @@ export class SqlitePlants {
 
 class PlantTable {
   readonly #collection: Collection;
+  readonly #keepsKeys: boolean;
   // Closing the database finalizes what `query` has prepared; another open statement would keep
   // SQLite from removing the WAL.
   readonly #insert;
   readonly #select;
+  readonly #selectByKey;
   readonly #delete;
 
   constructor(database: Database, collection: Collection) {
     this.#collection = collection;
     const { table, fields } = collection;
     const columns = fields.map(({ column }) => `, ${column}`).join("");
+    this.#keepsKeys = keepsKeys(collection);
+    const key = this.#keepsKeys ? [`, ${keyColumn}`, ", ?", ""] : ["", "", "(id)"];
     this.#insert = database.query<never, [PlantId, bigint, number | null, ...ColumnValue[]]>(
-      `INSERT INTO "${table}" (id, created_at, creator${columns})
-       VALUES (?, ?, ?${", ?".repeat(fields.length)}) ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO "${table}" (id, created_at, creator${columns}${key[0]})
+       VALUES (?, ?, ?${", ?".repeat(fields.length)}${key[1]}) ON CONFLICT ${key[2]} DO NOTHING`,
     );
     this.#select = database.query<PlantColumns, [PlantId]>(
       `SELECT id${columns} FROM "${table}" WHERE id = ?`,
     );
+    this.#selectByKey = (key: string) =>
+      database
+        .query<PlantColumns, [string]>(
+          `SELECT id${columns} FROM "${table}" WHERE ${keyColumn} = ? AND ${hasKeySql}`,
+        )
+        .get(key);
     this.#delete = () => database.query<never, [PlantId]>(`DELETE FROM "${table}" WHERE id = ?`);
   }
 
   insert({ plant, creator, key }: Omit<NewEntry, "collection">, createdAt: bigint): Outcome {
-    const { changes } = this.#insert.run(
-      plant.id,
-      createdAt,
-      creator,
-      ...toColumns(this.#collection, plant.values),
-    );
+    const values: (ColumnValue | null)[] = toColumns(this.#collection, plant.values);
+    if (this.#keepsKeys) values.push(key ?? null);
+    const { changes } = this.#insert.run(plant.id, createdAt, creator, ...values);
     if (Number(changes) === 1) return "created";
-    if (key === null) return "conflict";
+    if (key !== undefined) return this.#compareByKey(key, plant);
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
     return compareWithStored(this.#collection, stored, plant);
+  }
+
+  /** The outcome of a plant whose id or key is stored. */
+  #compareByKey(key: string | null, { id, values }: Plant): Outcome {
+    const row = key === null ? null : this.#selectByKey(key);
+    if (row === null) return "taken";
+    const stored = { id, values: toValues(this.#collection, row) };
+    return compareWithStored(this.#collection, stored, { id, values });
   }
 
   get(id: PlantId): Plant | undefined {

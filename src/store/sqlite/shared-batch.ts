@@ -7,6 +7,7 @@ import { type Collection, countCodeUnits, type Field } from "../../contract/cont
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { FieldValue } from "../../contract/stored-types.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
+import { keepsKeys, keyLength } from "../shared/create-key.ts";
 import { toError, toSentError } from "./worker-rpc.ts";
 
 const plantsMax = 1_024;
@@ -18,7 +19,7 @@ const textBytesMax = 4 * 2 ** 20;
 const bytesPerCodeUnit = 3;
 
 /** Outcomes, by their numbers in the memory. */
-const outcomes: readonly Outcome[] = ["created", "unchanged", "conflict", "unavailable"];
+const outcomes: readonly Outcome[] = ["created", "unchanged", "conflict", "taken", "unavailable"];
 
 /** The length of an optional field that a plant does not have. */
 const noText = -1;
@@ -28,7 +29,7 @@ const noCreator = -1;
 
 /**
  * The texts of a batch: one for each field of a plant, see `format` and `parse` of its type, and one
- * for an id that is a text. Where the server may choose the id, another one is empty if it has.
+ * for an id that is a text, and one for the key where plants keep it, which is empty for null.
  */
 const textsMax = 64 * plantsMax;
 
@@ -97,9 +98,10 @@ export class BatchMemory {
   accepts(batch: readonly NewEntry[]): boolean {
     if (batch.length > plantsMax) return false;
     let [codeUnits, texts] = [0, 0];
-    for (const { collection, plant } of batch) {
+    for (const { collection, plant, key } of batch) {
       codeUnits += countCodeUnits(collection, plant.values);
       texts += collection.fields.length + 2;
+      if (typeof key === "string") codeUnits += keyLength;
       if (typeof plant.id === "string") codeUnits += plant.id.length;
     }
     return codeUnits * bytesPerCodeUnit <= textBytesMax && texts <= textsMax;
@@ -114,7 +116,7 @@ export class BatchMemory {
     let texts = 0;
     for (let index = 0; index < batch.length; index++) {
       const { collection, plant, creator, key } = batch[index] as NewEntry;
-      const { table, fields, id } = collection;
+      const { table, fields } = collection;
       this.#collections[index] = this.#indexes.get(table) as number;
       if (typeof plant.id === "bigint") this.#ids[index] = plant.id;
       this.#creators[index] = creator ?? noCreator;
@@ -128,7 +130,10 @@ export class BatchMemory {
         this.#lengths[texts++] = plant.id.length;
         text += plant.id;
       }
-      if (!id.isRequired) this.#lengths[texts++] = key === null ? 0 : noText;
+      if (keepsKeys(collection)) {
+        this.#lengths[texts++] = key === null ? 0 : (key?.length ?? noText);
+        text += key ?? "";
+      }
     }
     this.integers[slot.plants] = batch.length;
     this.#createdAt[0] = createdAt;
@@ -168,7 +173,12 @@ export class BatchMemory {
         id = text.slice(start, at);
       }
       const plant = { id, values };
-      const key = !idMember.isRequired && this.#lengths[texts++] === 0 ? null : undefined;
+      const keyLength = keepsKeys(collection) ? (this.#lengths[texts++] ?? noText) : noText;
+      let key: string | null | undefined;
+      if (keyLength !== noText) {
+        key = text.slice(at, at + keyLength) || null;
+        at += keyLength;
+      }
       batch.push({ collection, plant, creator: creator === noCreator ? null : creator, key });
     }
     return batch;

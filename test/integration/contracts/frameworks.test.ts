@@ -30,9 +30,9 @@ const itemWith = (schema: object, more: object = {}, response: object = {}) => (
 describe("ids", () => {
   test.each([
     ["numbers", { type: "number" }, "int53", /^\d{15,16}$/],
-    ["of 32 bits", { type: "integer", format: "int32" }, "int31", /^\d{1,10}$/],
-    ["of a range", { type: "integer", minimum: 1, maximum: 40_000 }, "int15", /^\d{1,5}$/],
-    ["integers or their digits", { ...digits, format: "int32" }, "int31", /^\d{1,10}$/],
+    ["of 32 bits", { type: "integer", format: "int32" }, "1..2147483647", /^\d{1,10}$/],
+    ["of a range", { type: "integer", minimum: 1, maximum: 40_000 }, "1..40000", /^\d{1,5}$/],
+    ["integers or their digits", { ...digits, format: "int32" }, "1..2147483647", /^\d{1,10}$/],
     ["guids", { ...text, format: "guid" }, "uuid", /^[\da-f-]{36}$/],
     ["with a prefix", { ...text, pattern: "^ses_" }, "ses_:26:upper", /^ses_[\dA-Z]{26}$/],
     [
