@@ -7,11 +7,11 @@ import type { TokenStore } from "../store/shared/sql-tokens.ts";
 
 /** The client that a request is from. */
 export interface Caller {
-  /** Limits are counted by this: the hash of the token, or the issuer and the subject of a JWT. */
+  /** Limits are counted by this: the hash of the token, or the creator's name of a JWT's subject. */
   readonly key: string;
   /** The name that operators see: the token's name, or the subject at the identity provider. */
   readonly name: string;
-  /** The identity provider whose subject it is; undefined for a token of the store. */
+  /** The provider whose subject it is, and how it names it if not so; undefined for a token of the store. */
   readonly issuer?: string;
   /** The key that is stored with the plants that it creates; undefined until it is found. */
   creator: number | undefined;
@@ -31,37 +31,51 @@ export const anonymous: Omit<Caller, "creator"> = {
 export type AuthResult = Caller | ApiError;
 
 /** The name that is stored: a subject may have the name of a token, and is somebody else. */
-export function creatorName({ name, issuer }: Omit<Caller, "creator">): string {
+export function creatorName({ name, issuer }: Pick<Caller, "name" | "issuer">): string {
   return `${name} (${issuer})`;
 }
 
 /** Sets the creator of a caller that has none yet; `unavailable` if the store cannot be asked. */
 export type ResolveCreator = (caller: Caller) => Promise<ApiError | undefined>;
 
+/** The names that one call to the store has. */
+const namesMax = 100;
+
 /**
  * Finds the keys that are stored with the plants of an identity provider's subjects: when the first
- * plant of a token is about to be stored, so that verifying a JWT never needs the store. The first
- * creates of a caller arrive together and share one call.
+ * plant of a token is about to be stored, so that verifying a JWT never needs the store. Those that
+ * arrive while a call is under way share the next one: one each made 340 new subjects a second.
  */
-export function creatorResolver(tokens: Pick<TokenStore, "creatorKey">, emit: Emit): ResolveCreator {
-  /** The calls that are running, by the creator's name. */
-  const running = new Map<string, Promise<number | ApiError>>();
-  const findKey = async (name: string) => {
+export function creatorResolver(tokens: Pick<TokenStore, "creatorKeys">, emit: Emit): ResolveCreator {
+  /** The names that wait for a call. */
+  const waiting = new Map<string, PromiseWithResolvers<number | ApiError>>();
+  let isRunning = false;
+  const findKeys = async (names: readonly string[]) => {
     try {
-      return await tokens.creatorKey(name);
+      return await tokens.creatorKeys(names);
     } catch (error) {
       emit({ kind: "storeUnavailable", reason: errorMessage(error) });
       return unavailable("The store is unreachable, so nothing was stored");
     }
   };
+  const run = async () => {
+    isRunning = true;
+    while (waiting.size > 0) {
+      const batch = [...waiting].slice(0, namesMax);
+      for (const [name] of batch) waiting.delete(name);
+      const keys = await findKeys(batch.map(([name]) => name));
+      for (const [index, [, { resolve }]] of batch.entries())
+        resolve(keys instanceof ApiError ? keys : (keys[index] as number));
+    }
+    isRunning = false;
+  };
   return async (caller) => {
     const name = creatorName(caller);
-    let finding = running.get(name);
-    if (finding === undefined) {
-      finding = findKey(name).finally(() => running.delete(name));
-      running.set(name, finding);
-    }
-    const key = await finding;
+    const own = waiting.get(name) ?? Promise.withResolvers<number | ApiError>();
+    waiting.set(name, own);
+    // The first creates of a tick arrive together.
+    if (!isRunning) void Promise.resolve().then(() => (isRunning ? undefined : run()));
+    const key = await own.promise;
     if (key instanceof ApiError) return key;
     caller.creator = key;
     return undefined;

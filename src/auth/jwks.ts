@@ -13,6 +13,8 @@ export interface IdentityProvider {
   readonly issuer: string;
   /** The value that the tokens' `aud` must be or contain. */
   readonly audience: string;
+  /** Claims that tokens must have besides, such as repository_owner=acme; none by default. */
+  readonly claims?: readonly string[] | undefined;
   /** Undefined to discover it from the issuer's metadata. */
   readonly jwksUrl: string | undefined;
   /** Between fetches: a key that the provider removes is rejected after it at the latest. */
@@ -26,6 +28,12 @@ const defaultIntervalMsMin = 5_000;
 /** The time-out of each request to the provider. */
 const fetchMsMax = 5_000;
 
+/** The limit of a response of the provider, after decompression: key sets have some kilobytes. */
+const responseBytesMax = 2 ** 20;
+
+/** Key ids that the last fetch did not have. */
+const missingIdsMax = 64;
+
 export class ProviderKeys {
   readonly #provider: IdentityProvider;
   readonly #intervalMsMin: number;
@@ -35,9 +43,12 @@ export class ProviderKeys {
   #keys: JWTVerifyGetKey | undefined;
   /** The keys as texts. */
   #known: ReadonlySet<string> = new Set();
+  #ids: ReadonlySet<string> = new Set();
   /** Resolves with whether the fetch succeeded. */
   #fetching: Promise<boolean> | undefined;
   #lastLookAt = Number.NEGATIVE_INFINITY;
+  /** Key ids that the last fetches did not have: those they were for, and those that are gone. */
+  readonly #missingIds = new Set<string>();
   #hasFailed = false;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -68,16 +79,27 @@ export class ProviderKeys {
   };
 
   /**
-   * Looks for new keys, for a token whose key is unknown; false if the provider cannot be asked.
-   * There is one fetch an interval for all such tokens together.
+   * Looks for new keys, for a token whose key is unknown. There is one fetch an interval for all such
+   * tokens together: until the next one it is `tooSoon` to say that a key does not exist, unless the
+   * last one was for the same. Otherwise made-up keys would get genuine tokens of a new one rejected.
    */
-  async look(): Promise<boolean> {
-    if (this.#fetching !== undefined) return this.#fetching;
-    // After a failure only the timer tries again.
+  async look(keyId = ""): Promise<"asked" | "tooSoon" | "unreachable"> {
     const now = performance.now();
-    if (this.#hasFailed || now - this.#lastLookAt < this.#intervalMsMin) return !this.#hasFailed;
-    this.#lastLookAt = now;
-    return this.#fetch();
+    if (this.#fetching === undefined) {
+      // After a failure only the timer tries again.
+      if (this.#hasFailed) return "unreachable";
+      if (now - this.#lastLookAt < this.#intervalMsMin)
+        return this.#missingIds.has(keyId) ? "asked" : "tooSoon";
+      this.#lastLookAt = now;
+      this.#missingIds.clear();
+    }
+    const isAnswered = await this.#fetch();
+    this.#rememberMissing(keyId);
+    return isAnswered ? "asked" : "unreachable";
+  }
+
+  #rememberMissing(keyId: string): void {
+    if (this.#missingIds.size < missingIdsMax) this.#missingIds.add(keyId);
   }
 
   #fetch(): Promise<boolean> {
@@ -99,8 +121,11 @@ export class ProviderKeys {
       const keys = (await fetchJson(url)) as JSONWebKeySet;
       this.#keys = createLocalJWKSet(keys);
       const known = new Set(keys.keys.map((key) => JSON.stringify(key)));
+      const ids = new Set(keys.keys.map(({ kid }) => kid ?? ""));
+      for (const id of this.#ids.difference(ids)) this.#rememberMissing(id);
       if (!this.#known.isSubsetOf(known)) this.#onKeyGone();
       this.#known = known;
+      this.#ids = ids;
       this.#hasFailed = false;
     } catch (error) {
       this.#hasFailed = true;
@@ -132,5 +157,12 @@ async function fetchJson(url: string): Promise<unknown> {
   const signal = AbortSignal.timeout(fetchMsMax);
   const response = await fetch(url, { signal, redirect: "manual", ...direct });
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
-  return await response.json();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > responseBytesMax) throw new Error(`${url} answered with more than ${responseBytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString());
 }

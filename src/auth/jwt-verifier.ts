@@ -1,6 +1,7 @@
 // Verifies an identity provider's JWTs (RFC 7519, 8725 and 9068), and caches the verified ones.
 
 import {
+  decodeProtectedHeader,
   errors,
   type JWTPayload,
   type JWTVerifyGetKey,
@@ -8,9 +9,10 @@ import {
   type JWTVerifyResult,
   jwtVerify,
 } from "jose";
-import { type ApiError, invalidToken, unavailable } from "../base/errors.ts";
+import { ApiError, invalidToken, unavailable } from "../base/errors.ts";
 import type { Emit } from "../base/server-event.ts";
-import type { AuthResult, Caller } from "./caller.ts";
+import { printable } from "../base/terminal.ts";
+import { type AuthResult, type Caller, creatorName } from "./caller.ts";
 import { type IdentityProvider, ProviderKeys } from "./jwks.ts";
 import { hashToken } from "./token.ts";
 import { waitingMax } from "./token-cache.ts";
@@ -38,11 +40,23 @@ const expired = invalidToken("it has expired. Get a new one from the identity pr
 const notYetValid = invalidToken(
   "it is not valid yet, by its nbf and the clock of this server. Try again later.",
 );
+/** RFC 7519, section 4.1.2: a number or a list would make one caller of many. */
+const subjectNotText = invalidToken("its sub is not a string. Configure the identity provider to issue one.");
+const subjectUnstorable = (claim: string) =>
+  invalidToken(
+    `its ${claim} has more than ${subjectCharactersMax} characters, or one that is not printable. Get a token with another ${claim} from the identity provider.`,
+  );
 const claimMismatch = invalidToken(
   "its claims are not valid for this service; request a token issued for it from the identity provider.",
 );
 const keysUnavailable = unavailable("The identity provider is unreachable, so the token cannot be verified");
+const keysTooRecent = unavailable(
+  "The identity provider was just asked for its keys, and the token's is not among them",
+);
 const tooManyVerifications = unavailable("The server has too many new tokens to verify");
+
+/** Every store can keep and index so many, and OpenID Connect allows a subject 255. */
+const subjectCharactersMax = 512;
 
 /** 4 MB, at about 400 bytes each. Beyond it the oldest is evicted, and verified again when used. */
 const verifiedTokensMax = 10_000;
@@ -102,14 +116,15 @@ export class JwtVerifier {
     if (result !== "unknownKey") return result;
     if (this.#keyLookups === keyLookupsMax) return tooManyVerifications;
     this.#keyLookups++;
-    const isAnswered = await this.#keys.look().finally(() => this.#keyLookups--);
-    if (!isAnswered) return keysUnavailable;
+    const found = await this.#keys.look(keyIdOf(token)).finally(() => this.#keyLookups--);
+    if (found === "unreachable") return keysUnavailable;
+    if (found === "tooSoon") return keysTooRecent;
     const second = await this.#verifyOnce(token, hash);
     return second === "unknownKey" ? badSignature : second;
   }
 
   async #verifyOnce(token: string, hash: string): Promise<AuthResult | "unknownKey"> {
-    const { issuer, audience } = this.#provider;
+    const { issuer, audience, claims = [] } = this.#provider;
     const cache = this.#verified;
     this.#verifications++;
     try {
@@ -122,8 +137,10 @@ export class JwtVerifier {
         currentDate: new Date(this.#now()),
       });
       const expiresAt = expiryOf(jwt);
-      if (expiresAt === undefined) return claimMismatch;
-      const verified = { caller: { ...identityOf(jwt.payload, issuer), creator: undefined }, expiresAt };
+      if (expiresAt === undefined || !hasClaims(jwt.payload, claims)) return claimMismatch;
+      const identity = identityOf(jwt.payload, issuer);
+      if (identity instanceof ApiError) return identity;
+      const verified = { caller: { ...identity, creator: undefined }, expiresAt };
       cache.set(hash, verified);
       const [oldest] = cache.keys();
       if (cache.size > verifiedTokensMax && oldest !== undefined) cache.delete(oldest);
@@ -158,11 +175,18 @@ async function verifyWithKeys(
       try {
         return await jwtVerify(token, key, options);
       } catch (failure) {
-        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+        // Another key may still fit, also after one that cannot be used, such as RSA of 1,024 bits.
+        if (failure instanceof errors.JWTClaimValidationFailed || failure instanceof errors.JWTExpired)
+          throw failure;
       }
     }
     throw new errors.JWSSignatureVerificationFailed();
   }
+}
+
+/** The key that a token names; undefined if it names none. */
+function keyIdOf(token: string): string | undefined {
+  return decodeProtectedHeader(token).kid;
 }
 
 /**
@@ -185,14 +209,43 @@ function expiryOf({ payload, protectedHeader }: JWTVerifyResult): number | undef
   return cnf === undefined ? exp * 1_000 : undefined;
 }
 
-/** The subject, or else the client (RFC 9068, section 2.2; OpenID Connect Core 1.0, section 2). */
-function identityOf(payload: JWTPayload, issuer: string): Pick<Caller, "key" | "name" | "issuer"> {
-  for (const claim of ["sub", "client_id", "azp"]) {
-    const name = payload[claim];
-    if (typeof name === "string" && name !== "")
-      return { key: `jwt ${issuer} ${claim} ${name}`, name, issuer };
-  }
-  return { key: `jwt ${issuer}`, name: issuer, issuer };
+/** Whether a token has each claim of a list such as ["repository_owner=acme"], or a list with it. */
+function hasClaims(payload: JWTPayload, claims: readonly string[]): boolean {
+  return claims.every((claim) => {
+    const [, name = "", wanted] = /^([^=]+)=(.+)$/.exec(claim) ?? [];
+    const found = Object.hasOwn(payload, name) ? payload[name] : undefined;
+    const values: readonly unknown[] = Array.isArray(found) ? found : [found];
+    return values.some(
+      (value) => /^(?:string|number|boolean)$/.test(typeof value) && String(value) === wanted,
+    );
+  });
+}
+
+/**
+ * The caller: the subject, or else the client (RFC 9068, section 2.2; OpenID Connect Core 1.0,
+ * section 2). A client that has the name of a subject is somebody else, so its issuer says which
+ * claim it is from.
+ */
+function identityOf(
+  payload: JWTPayload,
+  provider: string,
+): Pick<Caller, "key" | "name" | "issuer"> | ApiError {
+  if (payload.sub !== undefined && typeof payload.sub !== "string") return subjectNotText;
+  const claim = ["sub", "client_id", "azp"].find((each) => isText(payload[each]));
+  if (claim === undefined) return callerOf(provider, `no subject at ${provider}`);
+  const name = String(payload[claim]);
+  if (name.length > subjectCharactersMax || printable(name) !== name || !name.isWellFormed())
+    return subjectUnstorable(claim);
+  return callerOf(name, claim === "sub" ? provider : `${claim} at ${provider}`);
+}
+
+/** A caller is one for its rate, its keys and its plants: all are counted by the creator's name. */
+function callerOf(name: string, issuer: string): Pick<Caller, "key" | "name" | "issuer"> {
+  return { key: `jwt ${creatorName({ name, issuer })}`, name, issuer };
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
 }
 
 function errorOfJose(error: unknown): ApiError {

@@ -204,6 +204,7 @@ export class TokenCache {
       );
       this.#byCredentials.clear();
       this.#version = read.version;
+      this.#recordLastUses([...former].filter(([hash]) => !this.#byHash.has(hash)));
     } catch (error) {
       // The store may return as a standby that lacks the latest changes.
       this.#version = undefined;
@@ -229,13 +230,23 @@ export class TokenCache {
     this.#recording = this.#recordUses(from);
   }
 
-  /** Writes uses since a time. Never rejects: the next use of a token is written again. */
-  async #recordUses(from: number): Promise<void> {
-    const uses = [...this.#byHash]
-      .filter(([, { usedAt }]) => usedAt >= from && Number.isFinite(usedAt))
+  /** Writes uses since a time. */
+  #recordUses(from: number): Promise<void> {
+    return this.#writeUses([...this.#byHash].filter(([, { usedAt }]) => usedAt >= from));
+  }
+
+  /** Writes the last uses of tokens that were revoked: after a leak somebody asks for them. */
+  #recordLastUses(revoked: readonly [string, CachedToken][]): void {
+    if (revoked.length > 0) this.#recording = this.#recording.then(() => this.#writeUses(revoked));
+  }
+
+  /** Never rejects: the next use of a token is written again. */
+  async #writeUses(tokens: readonly [string, CachedToken][]): Promise<void> {
+    const uses = tokens
+      .filter(([, { usedAt }]) => Number.isFinite(usedAt))
       .map(([hash, { usedAt }]) => ({ hash, minute: startOfMinute(usedAt) }));
     try {
-      await this.#store.recordUses(uses);
+      await this.#store.recordUses(uses, this.#now());
     } catch {
       // Nothing else depends on it.
     }

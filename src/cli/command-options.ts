@@ -1,8 +1,9 @@
 // Declares settings as the options of a commander command.
 
 import { type Command, Option } from "commander";
+import { OperatorError } from "../base/operator-error.ts";
 import { type Config, resolveConfig, type SettingTexts } from "../process/config/resolve.ts";
-import { headingOf, type SettingName, settings } from "../process/config/settings.ts";
+import { flagName, headingOf, type SettingName, settings } from "../process/config/settings.ts";
 import { host } from "../process/host.ts";
 
 /**
@@ -36,9 +37,21 @@ export function declareFlags(
     const notes = [...(text === "" ? [] : [`default: ${text}`]), `env: ${environment}`];
     // resolveConfig decides the precedence, so commander gets no default and no env.
     const option = new Option(flag, `${description} (${notes.join(", ")})`);
+    if (settings[name].repeated !== undefined)
+      option.argParser((text, former?: string) => joined(name, text, former));
     const heading = isGrouped ? headingOf(name) : undefined;
     command.addOption(heading === undefined ? option : option.helpGroup(heading));
   }
+}
+
+/** The text of a flag that may have been given before. Throws an OperatorError if it must not. */
+function joined(name: SettingName, text: string, former: string | undefined): string {
+  if (former === undefined) return text;
+  if (settings[name].repeated === "joined") return `${former}\n${text}`;
+  throw new OperatorError(
+    `${flagName(name)} is given twice, and a server has one identity provider; give it once`,
+    2,
+  );
 }
 
 /** The flags that a parsed command line gives. */

@@ -36,7 +36,14 @@ export function routerOf<Row extends OperationRow>(
     paths ??= registerPaths(operations, basePath);
     // RFC 9110, section 9.3.2: HEAD is GET without the content, which Bun leaves out.
     const found = paths.find(method, path) ?? (method === "HEAD" ? paths.find("GET", path) : undefined);
-    const rejected = (error: ApiError) => ({ method, path, operation: undefined, error, segments: {} });
+    const shown = withoutTokens(path);
+    const rejected = (error: ApiError) => ({
+      method,
+      path: shown,
+      operation: undefined,
+      error,
+      segments: {},
+    });
     if (found !== undefined) {
       const segments: Record<string, string> = {};
       for (const [index, name] of found.names.entries()) {
@@ -45,13 +52,13 @@ export function routerOf<Row extends OperationRow>(
         if (value === undefined) return rejected(malformed(text));
         segments[name] = value;
       }
-      return { method, path, operation: found.operation, segments };
+      return { method, path: shown, operation: found.operation, segments };
     }
     const served = paths.methods
       .map((each) => paths?.find(each, path)?.operation)
       .filter((each): each is Row => each?.isServed === true);
     return rejected(
-      served.length === 0 ? notFound(path, basePath, contract) : methodNotAllowed(method, path, served),
+      served.length === 0 ? notFound(shown, basePath, contract) : methodNotAllowed(method, shown, served),
     );
   };
 }
@@ -134,6 +141,14 @@ function opaque(path: string): string {
 
 /** A longer path is cut in a message, which repeats it, and which the log has, too. */
 const pathCharactersMax = 200;
+
+/** Cuts what looks like a token of the store, or a JWT, sent in a path by mistake: the log has paths. */
+function withoutTokens(path: string): string {
+  return path.replaceAll(
+    /pst_[\w-]{20,}|eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g,
+    (token) => `${token.slice(0, 4)}…`,
+  );
+}
 
 function shortened(path: string): string {
   return path.length > pathCharactersMax ? `${path.slice(0, pathCharactersMax)}…` : path;

@@ -125,7 +125,7 @@ export async function serverOptions(
   const operations = [...offered, ...simulate(unservedOf(described, offered))];
   const contract = { ...described, otherOperations: unservedOf(described, operations) };
   const basePath = config.basePath + contract.basePath;
-  const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl } = config;
+  const { jwtIssuer: issuer, jwtAudience: audience, jwtClaim: claims, jwksUrl } = config;
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath,
@@ -139,7 +139,7 @@ export async function serverOptions(
     identityProvider:
       issuer === undefined || audience === undefined
         ? undefined
-        : { issuer, audience, jwksUrl, keysAgeMsMax },
+        : { issuer, audience, claims, jwksUrl, keysAgeMsMax },
   };
 }
 

@@ -111,6 +111,7 @@ export const keysUnavailable = {
 interface IdentitySetup extends Pick<ServerOptions, "rateLimit"> {
   /** Undefined to discover it. */
   readonly jwksUrl?: string;
+  readonly claims?: readonly string[];
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly intervals?: Pick<IdentityProvider, "keysAgeMsMax" | "keysIntervalMsMin">;
@@ -119,9 +120,9 @@ interface IdentitySetup extends Pick<ServerOptions, "rateLimit"> {
 /** Starts a server in this process that accepts an issuer's JWTs, with a store of its own. */
 export async function startWithIdentity(
   issuer: string,
-  { jwksUrl, now = Date.now, intervals = { keysAgeMsMax: 600_000 }, rateLimit }: IdentitySetup = {},
+  { jwksUrl, claims, now = Date.now, intervals = { keysAgeMsMax: 600_000 }, rateLimit }: IdentitySetup = {},
 ) {
-  const identityProvider = { issuer, audience, jwksUrl, ...intervals };
+  const identityProvider = { issuer, audience, jwksUrl, claims, ...intervals };
   const server = await startInProcess({ identityProvider, wallNow: now, rateLimit, admin: undefined });
   const create = (token: string) => post({ url: server.url, token }, plantJson(freshId(), "Monstera"));
   return {

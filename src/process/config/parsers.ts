@@ -104,6 +104,12 @@ export const parsePasswordHash = textThat(
 
 export const parseFieldNames = listOf((name) => name !== "", "has an empty name between commas");
 
+/** Claims of JWTs, one a line. */
+export const parseClaims = parser((text) => {
+  const claims = text.split("\n");
+  return claims.every((claim) => /^[^=]+=.+$/.test(claim)) ? claims : undefined;
+}, "is not a claim and its value, such as repository_owner=acme");
+
 const parseRenameList = listOf(
   (text) => /^[^=]+=[^=]+$/.test(text),
   "is not a list such as phone=telephone,/parcels=/packages",

@@ -6,6 +6,7 @@ import {
   oneOf,
   parseAddressRanges,
   parseBasePath,
+  parseClaims,
   parseDatabaseUrl,
   parseDuration,
   parseExpiry,
@@ -40,6 +41,8 @@ export interface Setting<Value> {
   /** Whether a command that uses the setting fails without a value. */
   readonly required?: true;
   readonly description: string;
+  /** A repeated flag is joined by line ends, or refused; by default the last one counts. */
+  readonly repeated?: "joined" | "refused";
   /** Whether the value is hidden by `plantstore config`, in the log and in error messages. */
   readonly secret?: true;
   /** Throws an InvalidValueError; for a secret its message must not contain the value. */
@@ -199,12 +202,21 @@ const jwt = {
   jwtIssuer: {
     flag: "--jwt-issuer <url>",
     description: "identity provider whose JWTs are accepted: the exact value of their iss claim",
+    repeated: "refused",
     parse: parseIssuer,
   },
   jwtAudience: {
     flag: "--jwt-audience <text>",
     description: "value that the aud claim of a JWT must be or contain",
+    repeated: "refused",
     parse: parseText,
+  },
+  jwtClaim: {
+    flag: "--jwt-claim <name=value>",
+    description:
+      "claim that a JWT must have besides: this value, or a list that contains it; may be repeated, in the variable one a line",
+    repeated: "joined",
+    parse: parseClaims,
   },
   jwksUrl: {
     flag: "--jwks-url <url>",

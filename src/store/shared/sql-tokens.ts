@@ -23,6 +23,9 @@ export interface TokenDatabase {
   record(work: () => SqlWork<void>): Promise<void>;
 }
 
+/** How far the clock of another server may be ahead. */
+const clockMsMax = 3_600_000;
+
 /** The tokens of a store. Every method is atomic, on one server or many. */
 export class SqlTokens {
   readonly #database: TokenDatabase;
@@ -84,15 +87,21 @@ export class SqlTokens {
     });
   }
 
-  /** Stores when tokens were last used, if that is later than what is stored. Does not retry. */
-  async recordUses(uses: readonly TokenUse[]): Promise<void> {
+  /**
+   * Stores when tokens were last used, if that is later than what is stored, or what is stored is
+   * from a clock that was wrong. Does not retry.
+   *
+   * @param now milliseconds since the epoch.
+   */
+  async recordUses(uses: readonly TokenUse[], now = Date.now()): Promise<void> {
     if (uses.length === 0) return;
     await this.#database.record(function* () {
       yield* lock(0);
       for (const { hash, minute } of uses)
         yield* query(
-          "UPDATE tokens SET last_used_at = $1 WHERE hash = $2 AND (last_used_at IS NULL OR last_used_at < $1)",
-          [minute, hash],
+          `UPDATE tokens SET last_used_at = $1 WHERE hash = $2
+             AND (last_used_at IS NULL OR last_used_at < $1 OR last_used_at > $3)`,
+          [minute, hash, now + clockMsMax],
         );
     });
   }
@@ -118,8 +127,25 @@ export class SqlTokens {
 
   /** The key of a creator, a token or a provider's subject, which is stored with its plants. */
   async creatorKey(name: string): Promise<number> {
-    const found = await this.#database.read(() => findCreatorKey(name));
-    return found ?? this.#database.change(() => storeCreatorKey(name));
+    const [key] = await this.creatorKeys([name]);
+    return key as number;
+  }
+
+  /** The keys of creators in the order of their names: those that are new share a transaction. */
+  async creatorKeys(names: readonly string[]): Promise<number[]> {
+    const keys = new Map<string, number>();
+    await this.#database.read(function* () {
+      for (const name of names) {
+        const key = yield* findCreatorKey(name);
+        if (key !== undefined) keys.set(name, key);
+      }
+    });
+    const others = names.filter((name) => !keys.has(name));
+    if (others.length > 0)
+      await this.#database.change(function* () {
+        for (const name of others) keys.set(name, yield* storeCreatorKey(name));
+      });
+    return names.map((name) => keys.get(name) as number);
   }
 }
 

@@ -3,6 +3,8 @@
 
 import { Database } from "bun:sqlite";
 import { expect, spyOn, test } from "bun:test";
+import { generateKeyPairSync } from "node:crypto";
+import { SignJWT } from "jose";
 import { eventually } from "../../support/eventually.ts";
 import {
   claimsOf,
@@ -125,11 +127,68 @@ test("tokens of an unknown key that arrive together cause one fetch, and the nex
   provider.publish(key, young);
   const tokens = Array.from({ length: 40 }, (_, jti) => young.sign(claimsOf(provider.issuer, { jti })));
   for (const answer of await Promise.all(tokens.map(identity.create))) expect(answer.status).toBe(200);
+  // Nobody has asked the provider for these: one of them may be new.
   for (let count = 0; count < 10; count++)
-    expect(await identity.create(new SigningKey().sign(claimsOf(provider.issuer)))).toMatchObject(
-      notAccepted,
-    );
+    expect(await identity.create(new SigningKey().sign(claimsOf(provider.issuer)))).toMatchObject({
+      status: 503,
+      json: { error: 50300 },
+    });
   expect(provider.fetches).toBe(before + 1);
+});
+
+test("made-up keys do not get a genuine token of a new key rejected", async () => {
+  const [key, young] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(key);
+  const intervals = { keysAgeMsMax: 600_000, keysIntervalMsMin: 500 };
+  await using identity = await startWithIdentity(provider.issuer, { intervals });
+  expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  const made = new SigningKey().sign(claimsOf(provider.issuer));
+  // The provider has said no.
+  for (const token of [made, made]) expect(await identity.create(token)).toMatchObject(notAccepted);
+  provider.publish(key, young);
+  const genuine = young.sign(claimsOf(provider.issuer));
+  const statuses = new Set<number>();
+  await eventually("the new key is known", async () => {
+    await identity.create(new SigningKey().sign(claimsOf(provider.issuer)));
+    const { status, headers } = await identity.create(genuine);
+    statuses.add(status);
+    if (status === 503) expect(headers.get("retry-after")).toBe("1");
+    return status === 200 ? true : undefined;
+  });
+  expect([...statuses].sort()).toEqual([200, 503]);
+});
+
+test("an RSA key that is too short does not disable the others, for a kid that both have and without one", async () => {
+  const key = new SigningKey();
+  const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 1_024 });
+  const { publicKey: longKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+  const [short, long] = [publicKey, longKey].map((each) => ({
+    ...each.export({ format: "jwk" }),
+    kid: "rsa",
+  }));
+  await using provider = new KeyServer(key);
+  provider.keys = [short, long, key.jwk] as typeof provider.keys;
+  await using identity = await startWithIdentity(provider.issuer);
+  expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  for (const kid of ["rsa", undefined]) {
+    const header = { alg: "RS256", ...(kid === undefined ? {} : { kid }) };
+    const token = new SignJWT(claimsOf(provider.issuer)).setProtectedHeader(header).sign(privateKey);
+    expect((await identity.create(await token)).status).toBe(200);
+  }
+});
+
+test.each([
+  ["plain", {}],
+  ["compressed", { "Content-Encoding": "gzip" }],
+])("a key set of more than a megabyte, %s, is not read", async (_, headers) => {
+  const key = new SigningKey();
+  await using provider = new KeyServer(key);
+  const text = `{"keys":[]${" ".repeat(2_000_000)}}`;
+  const body = "Content-Encoding" in headers ? Bun.gzipSync(text) : text;
+  provider.instead = (path) => (path === "/keys" ? new Response(body, { headers }) : undefined);
+  await using identity = await startWithIdentity(provider.issuer);
+  expect(await identity.keysTrouble()).toContain("answered with more than 1048576 bytes");
+  expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
 });
 
 test("a provider that is down at the start: its tokens are 50300 until it is up, and the store's own are accepted", async () => {

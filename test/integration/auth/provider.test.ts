@@ -1,6 +1,7 @@
 // JWTs of a real OpenID provider (oidc-provider, certified by the OpenID Foundation) beside the
 // store's own tokens, the accepted algorithms, and what of a token is its caller.
 
+import { Database } from "bun:sqlite";
 import { expect, spyOn, test } from "bun:test";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -100,9 +101,48 @@ test("without a sub the rate limit is the client's, and without both the issuer'
     const answers = await Promise.all(tokens.map((token) => identity.create(token)));
     return answers.map(({ status }) => status);
   };
-  for (const caller of [{ client_id: "a" }, { azp: "a" }, {}, { sub: 5 }])
+  for (const caller of [{ client_id: "a" }, { azp: "a" }, {}])
     expect(await burst({ sub: undefined, ...caller }, { sub: undefined, ...caller })).toContain(429);
   const alike = freshId().toString();
   const kinds = [{ sub: alike }, { sub: undefined, client_id: alike }, { sub: undefined, azp: alike }];
   expect(await burst(...kinds)).toEqual([200, 200, 200]);
+});
+
+test("a sub, a client_id and an azp of one name are three creators, and so are those without any", async () => {
+  const key = new SigningKey();
+  await using keys = new KeyServer(key);
+  await using identity = await startWithIdentity(keys.issuer);
+  const kinds = [
+    { sub: "a" },
+    { sub: undefined, client_id: "a" },
+    { sub: "", azp: "a" },
+    { sub: undefined },
+    { sub: keys.issuer },
+  ];
+  for (const kind of [...kinds, ...kinds])
+    expect((await identity.create(key.sign(claimsOf(keys.issuer, kind)))).status).toBe(200);
+  using sql = new Database(identity.database.slice("sqlite:".length));
+  expect(sql.query("SELECT count(DISTINCT creator), count(*) FROM plants").values()).toEqual([[5, 10]]);
+});
+
+test("every claim that is required must be equal, or a list that has the value", async () => {
+  const key = new SigningKey();
+  await using keys = new KeyServer(key);
+  const claims = ["repository_owner=acme", "groups=plants=yes", "email_verified=true"];
+  await using identity = await startWithIdentity(keys.issuer, { claims });
+  const right = { repository_owner: "acme", groups: ["x", "plants=yes"], email_verified: true };
+  const statusOf = async (others: object) =>
+    (await identity.create(key.sign(claimsOf(keys.issuer, { ...right, ...others })))).status;
+  expect(await statusOf({})).toBe(200);
+  expect(await statusOf({ groups: "plants=yes", email_verified: "true" })).toBe(200);
+  for (const wrong of [
+    { repository_owner: "acm" },
+    { repository_owner: "acme2" },
+    { repository_owner: undefined },
+    { repository_owner: { acme: "acme" } },
+    { groups: ["plants"] },
+    { groups: [["plants=yes"]] },
+    { email_verified: false },
+  ])
+    expect([wrong, await statusOf(wrong)]).toEqual([wrong, 401]);
 });

@@ -15,7 +15,9 @@ import {
 
 const why = {
   unknown: "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
-  long: "it has more than 8192 characters. Get a shorter one, such as a JWT with fewer claims.",
+  subjectNotText: "its sub is not a string. Configure the identity provider to issue one.",
+  unstorableSubject:
+    "its sub has more than 512 characters, or one that is not printable. Get a token with another sub from the identity provider.",
   badSignature:
     "it is malformed, or no key of the identity provider has signed it. Get a new one from the identity provider.",
   expired: "it has expired. Get a new one from the identity provider.",
@@ -64,7 +66,9 @@ test.each<[name: string, token: () => string]>([
   ["typ JWT", () => sign({}, { typ: "JWT" })],
   ["typ in full", () => sign({}, { typ: "application/AT+JWT" })],
   ["no typ", () => sign({}, { typ: undefined })],
-  ["almost 8 KB", () => sign({ groups: "x".repeat(5_500) })],
+  ["of 200 groups, in 12 KB", () => sign({ groups: Array<string>(200).fill(crypto.randomUUID()) })],
+  ["the longest sub", () => sign({ sub: "ü".repeat(512) })],
+  ["an empty sub", () => sign({ sub: "" })],
   ["no sub", () => sign({ sub: undefined })],
 ])("accepted: %s", async (_, token) => {
   expect((await identity.create(token())).status).toBe(200);
@@ -113,7 +117,13 @@ test.each<[name: string, reason: keyof typeof why, edit: (token: string) => stri
   ["two parts", "unknown", (token) => token.slice(0, token.lastIndexOf("."))],
   ["five parts, as an encrypted one has", "unknown", (token) => `${token}.${encode("tag")}.${encode("tag")}`],
   ["a prefix that makes it one of ours", "unknown", (token) => `pst_${token}`],
-  ["over 8,192 characters", "long", () => sign({ groups: "x".repeat(6_200) })],
+  ["a sub that is a number", "subjectNotText", () => sign({ sub: 1 })],
+  ["a sub that is a list", "subjectNotText", () => sign({ sub: ["gardener"] })],
+  ["a sub that is null", "subjectNotText", () => sign({ sub: null })],
+  ["a sub of 513 characters", "unstorableSubject", () => sign({ sub: "x".repeat(513) })],
+  ["U+0000 in its sub", "unstorableSubject", () => sign({ sub: "a\0" })],
+  ["a line break in its sub", "unstorableSubject", () => sign({ sub: "a\nb" })],
+  ["half a surrogate pair in its sub", "unstorableSubject", () => sign({ sub: "\ud800" })],
 ])("rejected: %s", async (_, reason, edit) => {
   await expectRejected(edit(sign()), reason);
 });

@@ -271,3 +271,13 @@ test("a clock that is a year ahead or behind removes nothing: tokens are the sam
   for (const token of tokens) expect(await fixture.cache.callerByToken(token)).not.toBe(unknownToken);
   expect(await fixture.stored.list()).toEqual(stored);
 });
+
+test("the last use of a token that is revoked is kept", async () => {
+  await using fixture = await TestCache.open(manual);
+  const token = await fixture.issue("leaked");
+  await fixture.cache.start();
+  fixture.now = noon + 3 * minute;
+  await fixture.cache.callerByToken(token);
+  await fixture.cache.readAfter(fixture.stored.revoke("leaked", fixture.now));
+  await eventually("the use is recorded", async () => (await fixture.lastUses()).leaked === 3 || undefined);
+});

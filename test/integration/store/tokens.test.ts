@@ -170,5 +170,30 @@ for (const engine of engines) {
         await first.recordUses([{ hash: "a", minute: 60_000 }]);
         expect((await first.list())[0]?.lastUsedAt).toBe(480_000);
       }));
+
+    test("a last use of a clock that was ahead is replaced, and one of a clock that differs is not", () =>
+      withServers(1, async (tokens) => {
+        await add(tokens, "a", 1_000);
+        const hour = 3_600_000;
+        const use = async (minute: number, now: number) => {
+          await tokens.recordUses([{ hash: "a", minute }], now);
+          return (await tokens.list())[0]?.lastUsedAt;
+        };
+        expect(await use(10 * hour, 10 * hour)).toBe(10 * hour);
+        expect(await use(9 * hour, 9 * hour)).toBe(10 * hour);
+        expect(await use(8 * hour, 8 * hour)).toBe(8 * hour);
+      }));
+
+    test("keys of creators in one call are those of single ones, in their order", () =>
+      withServers(2, async (one, other) => {
+        const names = Array.from({ length: 50 }, (_, index) => `gardener ${index}`);
+        const [first, second] = await Promise.all([
+          one.creatorKeys(names),
+          other.creatorKeys(names.toReversed()),
+        ]);
+        expect(second).toEqual(first.toReversed());
+        expect(new Set(first).size).toBe(50);
+        expect(await other.creatorKey("gardener 7")).toBe(first[7] as number);
+      }));
   });
 }

@@ -111,3 +111,23 @@ test("several parameters in a segment take linear time", () => {
   const find = routerOfPaths(["GET /{a}-{b}-{c}-{d}-{e}-{f}.json"]);
   expect(find("GET", `/${"-".repeat(100_000)}`)).toBe("notFound");
 });
+
+test("what looks like a token in a path is neither in a message nor in the log", () => {
+  const operation: OperationRow = {
+    operationId: "get",
+    method: "GET",
+    path: "/plants/{id}",
+    isServed: true,
+    advice: "",
+  };
+  const find = routerOf([operation], "", plantStore);
+  const jwt = `eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.${"s".repeat(86)}`;
+  for (const token of [`pst_${"a-_9".repeat(11)}`, jwt, jwt.slice(0, -87)])
+    for (const path of [`/plants/${token}`, `/${token}/x`]) {
+      const route = find("GET", path);
+      const shown = `${token.slice(0, 4)}…`;
+      expect(route.path).toBe(path.replace(token, shown));
+      if (route.operation === undefined) expect(route.error.message).toContain(`/${shown}/x`);
+      else expect(route.segments).toEqual({ id: token });
+    }
+});

@@ -47,6 +47,7 @@ const samples: Partial<Record<SettingName, string>> = {
   otlpEndpoint: "http://127.0.0.1:4318",
   jwtIssuer: "https://id.example/",
   jwtAudience: "urn:example:plants",
+  jwtClaim: "repository_owner=acme",
   jwksUrl: "https://id.example/keys",
 };
 
@@ -345,4 +346,11 @@ test("a setting with the name of a secret is a secret", () => {
     if (/DATABASE|PASSWORD|SECRET|CREDENTIAL|(?<!TLS)_KEY$/.test(environment))
       expect({ environment, secret }).toEqual({ environment, secret: true });
   }
+});
+
+test("a claim may be given several times", () => {
+  const identity = ["--jwt-issuer", "https://id.example", "--jwt-audience", "plants"];
+  const claims = ["--jwt-claim", "owner=acme, Inc.", "--jwt-claim", "groups=a=b"];
+  const { jwtClaim } = resolveServeConfig([...identity, ...claims]);
+  expect(jwtClaim).toEqual(["owner=acme, Inc.", "groups=a=b"]);
 });
