@@ -258,8 +258,6 @@ export interface Collection {
   readonly requiresKey: boolean;
   /** The only member of a body, where that holds the resource; undefined if the body is the resource. */
   readonly wrapper: string | undefined;
-  /** Whether a response says when a resource was changed, so that the store keeps it. */
-  readonly keepsChangeTime: boolean;
   /** The properties that a body may have and that are not taken from it: they are readOnly. */
   readonly ignored: readonly string[];
   /** The text that lists show first: the first required one. */
@@ -277,6 +275,8 @@ export interface Collection {
   readonly list: ListShape;
   /** The plants of the description's examples: at least one. */
   readonly examples: readonly Plant[];
+  /** Follows from the text of the description: the tags of responses have it. */
+  readonly digest: string;
 }
 
 export interface ContractSource {

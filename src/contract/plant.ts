@@ -46,9 +46,9 @@ export function toColumns({ fields }: Pick<Collection, "fields">, values: Values
 
 /** Parts of a response besides the values of a resource; times are milliseconds since the epoch. */
 export interface ResponseDetails {
-  readonly createdAt?: bigint | number | undefined;
-  /** Null or undefined if it was never changed. */
-  readonly changedAt?: bigint | number | null | undefined;
+  readonly createdAt?: number | undefined;
+  /** That of the creation for a resource that was never changed. */
+  readonly changedAt?: number | undefined;
   readonly url?: string;
 }
 
@@ -82,8 +82,8 @@ function withDetails(
   return wrapper === undefined ? whole : wrapper[0] + whole + wrapper[1];
 }
 
-function timeText(milliseconds: bigint | number | undefined): string | undefined {
-  return milliseconds === undefined ? undefined : new Date(Number(milliseconds)).toISOString();
+function timeText(milliseconds: number | undefined): string | undefined {
+  return milliseconds === undefined ? undefined : new Date(milliseconds).toISOString();
 }
 
 /** The URL of a resource below that of its collection, or of a page of that. */
@@ -96,6 +96,11 @@ export function itemUrl({ path, itemPath }: Collection, collectionUrl: string, i
 /** A plant with all its fields as one line of JSON. An engine that reads an int64 as text may pass it. */
 export function plantJson(collection: Collection, plant: Plant): string {
   return toJson(collection, plant, true);
+}
+
+/** The fields of a plant that have a value, without its id, as one line of JSON. */
+export function valuesJson(collection: Collection, values: Values): string {
+  return toJson(collection, { id: "", values }, false);
 }
 
 /**

@@ -139,7 +139,10 @@ function errorOfCollection(
       return error?.code === code ? error : undefined;
     }
     case "preconditionFailed":
-      return checkPreconditions(new Headers({ "If-Match": '"x"' }), entityTag(collection, plant));
+      return checkPreconditions(
+        new Headers({ "If-Match": '"x"' }),
+        entityTag(collection, { ...plant, createdAt: 0, version: 0n }),
+      );
     case "conflict":
       return conflictError(collection, plant, !id.isRequired);
     case "unavailable":

@@ -5,12 +5,12 @@ import type { Collection } from "../contract/contract.ts";
 import { responseJson } from "../contract/plant.ts";
 import { operationName, withArticle } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
+import { type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
 import { defineOperation } from "./define-operation.ts";
 import { clientEditor, editOne } from "./edit-one.ts";
 import { EditRun } from "./edits.ts";
 import { noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
-import type { StoredOne } from "./read-one.ts";
 
 export function deleteOperation(collection: Collection): Operation {
   const {
@@ -52,14 +52,14 @@ ${one}, so a client that lost a response can retry`
         await run.edit(collection, [{ id, expected: "any", replacement: undefined }]);
         return reply;
       }
-      let deleted: StoredOne | undefined;
-      const edited = await editOne({ ...call, collection, id }, (_, stored) => {
+      let deleted: StoredPlant | undefined;
+      const edited = await editOne({ ...call, collection, id }, (stored) => {
         deleted = stored;
         return stored === undefined && isMissed ? noSuchPlant(collection, id) : undefined;
       });
       if (edited instanceof ApiError) return edited;
       if (response === undefined || deleted === undefined) return reply;
-      return { status, jsonText: responseJson(collection, response, deleted.plant, { ...deleted, url }) };
+      return { status, jsonText: responseJson(collection, response, deleted, { ...timesOf(deleted), url }) };
     },
   });
 }

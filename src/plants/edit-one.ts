@@ -6,9 +6,9 @@ import { ApiError, unavailable } from "../base/errors.ts";
 import { type Collection, type Plant, valuesEqual } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { OperationStore } from "../store/operation-store.ts";
+import { nextVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
 import { type Editor, EditRun } from "./edits.ts";
-import { checkPreconditions } from "./entity-tag.ts";
-import { readOne, type StoredOne, toStored } from "./read-one.ts";
+import { checkPreconditions, entityTag } from "./entity-tag.ts";
 
 /** Another process has to change the plant in each of them. */
 const attemptsMax = 10;
@@ -25,7 +25,7 @@ interface EditCall {
 
 /** A plant after an edit; undefined if it was deleted. */
 export interface Edited {
-  readonly stored: StoredOne | undefined;
+  readonly stored: StoredPlant | undefined;
   readonly isCreated: boolean;
 }
 
@@ -37,32 +37,30 @@ export interface Edited {
  */
 export function editOne(
   { collection, id, headers, caller, resolveCreator, store }: EditCall,
-  decide: (plant: Plant | undefined, stored: StoredOne | undefined) => Plant | undefined | ApiError,
+  decide: (stored: StoredPlant | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
   return store.change(collection, id, async () => {
     const run = new EditRun(store, clientEditor(caller));
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const stored = await readOne(collection, store, id);
-      const plant = decide(stored?.plant, stored);
+      const stored = await store.get(collection, id);
+      const plant = decide(stored);
       if (plant instanceof ApiError) return plant;
-      const failed = checkPreconditions(headers, stored?.entityTag);
+      const failed = checkPreconditions(headers, stored && entityTag(collection, stored));
       if (failed !== undefined) return failed;
       const isSame =
         stored === undefined
           ? plant === undefined
-          : plant !== undefined && valuesEqual(collection, stored.plant.values, plant.values);
+          : plant !== undefined && valuesEqual(collection, stored.values, plant.values);
       if (isSame) return { stored, isCreated: false };
       const unknown = plant && caller.creator === undefined ? await resolveCreator(caller) : undefined;
       if (unknown !== undefined) return unknown;
       const editedAt = Date.now();
-      const createdAt = stored?.createdAt ?? BigInt(editedAt);
-      const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
-      const change = { id, expected: stored?.plant.values, replacement: plant?.values, creation };
+      const creation = stored ?? { createdAt: editedAt, creator: caller.creator ?? null };
+      const version = nextVersion(stored?.version, editedAt);
+      const change = { id, expected: stored, replacement: plant?.values, creation, version };
       const [outcome] = await run.edit(collection, [change], editedAt);
       if (outcome === "changed") continue;
-      const isCreated = stored === undefined;
-      const changedAt = isCreated || !collection.keepsChangeTime ? null : BigInt(editedAt);
-      return { stored: plant && { ...toStored(collection, plant, createdAt), changedAt }, isCreated };
+      return { stored: plant && { ...creation, ...plant, version }, isCreated: stored === undefined };
     }
     return unavailable(`The ${collection.words.one} is being changed by others`);
   });

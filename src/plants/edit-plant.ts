@@ -8,12 +8,13 @@ import { withArticle } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
 import type { OperationDocument } from "../http/operation-document.ts";
 import { parseExactJson } from "../json/exact-json.ts";
+import { type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
 import { defineOperation } from "./define-operation.ts";
 import { type EditKind, editedPlant, parseEdit } from "./edit-bodies.ts";
 import { type Edited, editOne } from "./edit-one.ts";
+import { entityTag } from "./entity-tag.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
-import type { StoredOne } from "./read-one.ts";
 import type { Reply } from "./run-operation.ts";
 
 /** The media type of a merge patch. */
@@ -85,14 +86,14 @@ function replyOf(
   edited: Edited,
   url: string,
 ): Reply {
-  const stored = edited.stored as StoredOne;
+  const stored = edited.stored as StoredPlant;
   const own = edited.isCreated ? 201 : status;
   const response = successes[own];
   return {
     status: own,
     ...(response !== undefined && {
-      jsonText: responseJson(collection, response, stored.plant, { ...stored, url }),
+      jsonText: responseJson(collection, response, stored, { ...timesOf(stored), url }),
     }),
-    headers: { ETag: stored.entityTag },
+    headers: { ETag: entityTag(collection, stored) },
   };
 }

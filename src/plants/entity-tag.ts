@@ -2,16 +2,21 @@
 // that name them.
 
 import { ApiError } from "../base/errors.ts";
-import type { Collection, Plant } from "../contract/contract.ts";
+import type { Collection } from "../contract/contract.ts";
 import { plantJson } from "../contract/plant.ts";
+import { createdVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
 
 /**
- * A strong tag: 132 bits of SHA-256 of the plant, also of what responses leave out.
- *
- * @param createdAt the time of creation, which responses may have.
+ * A strong tag, which never comes back: 132 bits of SHA-256 of the version, of the contract, which
+ * makes the response, and, as two creations may share a millisecond, of a plant that was not changed.
  */
-export function entityTag(collection: Collection, plant: Plant, createdAt?: bigint | number): string {
-  const hash = Bun.SHA256.hash(plantJson(collection, plant) + createdAt, "base64url");
+export function entityTag(
+  collection: Collection,
+  plant: Pick<StoredPlant, "id" | "values" | "createdAt" | "version">,
+): string {
+  const isCreated = plant.version === createdVersion(plant.createdAt);
+  const content = isCreated ? plantJson(collection, plant) : "";
+  const hash = Bun.SHA256.hash(`${collection.digest} ${plant.version} ${content}`, "base64url");
   return `"${hash.slice(0, 22)}"`;
 }
 

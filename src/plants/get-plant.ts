@@ -6,13 +6,13 @@ import { responseJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { operationName, withArticle } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
+import { timesOf } from "../store/shared/plant-rows.ts";
 import { defineOperation } from "./define-operation.ts";
-import { checkMatch, excludes } from "./entity-tag.ts";
+import { checkMatch, entityTag, excludes } from "./entity-tag.ts";
 import { idInPath } from "./parameters.ts";
-import { readOne } from "./read-one.ts";
 
 export const entityTagHeader = {
-  description: "Changes with the content (RFC 9110, section 8.8.3).",
+  description: "Another one after each change (RFC 9110, section 8.8.3).",
   schema: { type: "string" },
   example: '"q1mTfOCe0yT8k9Jv2bXbVA"',
 };
@@ -33,16 +33,16 @@ export function getOperation(collection: Collection): Operation {
       200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
     },
     async handle({ parameters: { id }, headers, url, store }) {
-      const stored = await readOne(collection, store, id);
+      const stored = await store.get(collection, id);
       if (stored === undefined) return noSuchPlant(collection, id);
-      const { entityTag } = stored;
-      const failed = checkMatch(headers, entityTag, "leave the header out to get it as it is now");
+      const tag = entityTag(collection, stored);
+      const failed = checkMatch(headers, tag, "leave the header out to get it as it is now");
       if (failed !== undefined) return failed;
-      const own = { headers: { ETag: entityTag } };
-      if (excludes(headers, entityTag)) return { status: 304, ...own };
+      const own = { headers: { ETag: tag } };
+      if (excludes(headers, tag)) return { status: 304, ...own };
       return {
         status: 200,
-        jsonText: responseJson(collection, response, stored.plant, { ...stored, url }),
+        jsonText: responseJson(collection, response, stored, { ...timesOf(stored), url }),
         ...own,
       };
     },

@@ -13,17 +13,22 @@ import {
   valuesEqual,
   wholeOf,
 } from "../contract/contract.ts";
-import { conflictError, parsePlantJson, plantJson, responseJson, toValues } from "../contract/plant.ts";
+import { conflictError, parsePlantJson, plantJson, responseJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { anyValue } from "../contract/schema-check.ts";
 import { parseExactJson, toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
 import type { OperationStore } from "../store/operation-store.ts";
-import { type PlantRow, rowColumns } from "../store/shared/plant-rows.ts";
+import {
+  type StoredPlant,
+  type StoredRow,
+  storedColumns,
+  timesOf,
+  toStored,
+} from "../store/shared/plant-rows.ts";
 import type { SqlValue } from "../store/sql-connection.ts";
 import { type EditKind, editedPlant, parseEdit } from "./edit-bodies.ts";
-import { checkPreconditions } from "./entity-tag.ts";
-import { type StoredOne, toStored } from "./read-one.ts";
+import { checkPreconditions, entityTag } from "./entity-tag.ts";
 import { Transaction } from "./transaction.ts";
 
 /** The types of a collection: a resource as it is read, and the body that creates one. */
@@ -179,7 +184,7 @@ function collectionStore(
       throw new TypeError("ifMatch is a resource that the store has returned, or the value of If-Match");
     const tag = typeof ifMatch === "object" && ifMatch !== null ? entityTags.get(ifMatch) : ifMatch;
     const headers = new Headers(typeof tag === "string" ? { "If-Match": tag } : {});
-    orThrow(checkPreconditions(headers, stored?.entityTag));
+    orThrow(checkPreconditions(headers, stored && entityTag(collection, stored)));
     return stored;
   }
 
@@ -188,12 +193,12 @@ function collectionStore(
       const stored = await readMatching(current, sent, condition);
       if (stored === undefined)
         throw new ApiError("notFound", `There is no ${words.one} with the id ${toExactJson(sent)}.`);
-      const { id } = stored.plant;
+      const { id } = stored;
       const members = orThrow(
         parseEdit(collection, body, kind, new TextEncoder().encode(toExactJson(change)), id),
       );
-      const plant = orThrow(editedPlant(collection, body, kind, members, stored.plant, id));
-      return toResource(current.set(collection, id, stored, checked(plant)) as StoredOne);
+      const plant = orThrow(editedPlant(collection, body, kind, members, stored, id));
+      return toResource(current.set(collection, id, stored, checked(plant)) as StoredPlant);
     });
   }
 
@@ -202,9 +207,11 @@ function collectionStore(
     return plant;
   }
 
-  function toResource(stored: StoredOne): object {
-    const resource = parseExactJson(responseJson(collection, representation, stored.plant, stored)) as object;
-    entityTags.set(resource, stored.entityTag);
+  function toResource(stored: StoredPlant): object {
+    const resource = parseExactJson(
+      responseJson(collection, representation, stored, timesOf(stored)),
+    ) as object;
+    entityTags.set(resource, entityTag(collection, stored));
     return resource;
   }
 
@@ -235,16 +242,13 @@ function collectionStore(
       run(async (current) => {
         const { condition, parameters } = conditionOf(options);
         const limit = Math.min(options.limit ?? pagePlantsMax + 1, pagePlantsMax + 1);
-        const sql = `SELECT ${rowColumns(collection)} FROM "${table}" WHERE ${condition} ORDER BY id LIMIT ${limit}`;
-        const rows = await current.query<PlantRow & { readonly id: PlantId }>({ sql, parameters });
+        const sql = `SELECT ${storedColumns(collection)} FROM "${table}" WHERE ${condition} ORDER BY id LIMIT ${limit}`;
+        const rows = await current.query<StoredRow>({ sql, parameters });
         if (rows.length > pagePlantsMax)
           throw new RangeError(
             `There are more than ${pagePlantsMax} ${words.many}; list them with after and limit`,
           );
-        return rows.map((row) => {
-          const plant = { id: row.id, values: toValues(collection, row) };
-          return toResource({ ...toStored(collection, plant, row.created_at), changedAt: row.changed_at });
-        });
+        return rows.map((row) => toResource(toStored(collection, row)));
       }),
     create: (value) =>
       run(async (current) => {
@@ -258,8 +262,8 @@ function collectionStore(
         );
         const stored = isChosen ? undefined : await current.read(collection, plant.id);
         if (stored === undefined)
-          return toResource(current.set(collection, plant.id, stored, plant) as StoredOne);
-        if (valuesEqual(collection, stored.plant.values, plant.values)) return toResource(stored);
+          return toResource(current.set(collection, plant.id, stored, plant) as StoredPlant);
+        if (valuesEqual(collection, stored.values, plant.values)) return toResource(stored);
         throw conflictError(collection, plant);
       }),
     replace: (id, value, condition) => edit("replace", id, value, condition),
@@ -267,7 +271,7 @@ function collectionStore(
     delete: (id, condition) =>
       run(async (current) => {
         const stored = await readMatching(current, id, condition);
-        if (stored !== undefined) current.set(collection, stored.plant.id, stored, undefined);
+        if (stored !== undefined) current.set(collection, stored.id, stored, undefined);
         return stored !== undefined;
       }),
   };

@@ -7,10 +7,11 @@ import type { PlantId } from "../contract/plant-id.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { plantResponse } from "../http/responses.ts";
 import type { CreateOutcome, CreateQueue, PendingCreate } from "../store/group-commit.ts";
+import { createdVersion, type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
 import type { ChosenId, FreeIds } from "./chosen-id.ts";
 import { errorOfOutcome, unreadable } from "./create-errors.ts";
 import { entityTag } from "./entity-tag.ts";
-import type { readByKey, StoredPlant } from "./recorded-plant.ts";
+import type { readByKey } from "./recorded-plant.ts";
 
 /** What the creates of a collection need besides it. */
 export interface CreateTarget {
@@ -115,7 +116,7 @@ export class PlantCreate implements PendingCreate {
       const found = await this.#target.readByKey?.(key, this.plant.values);
       if (found === undefined) throw new Error("The server does not choose ids");
       if (!found.isSame) {
-        this.plant = found.stored.plant;
+        this.plant = found.stored;
         this.#reject("conflict");
       } else if (this.#exchange.claim()) this.#sendStored(found.stored);
     } catch {
@@ -128,18 +129,21 @@ export class PlantCreate implements PendingCreate {
   }
 
   #sendStored(stored: StoredPlant): void {
-    this.plant = stored.plant;
-    this.#send("unchanged", stored);
+    this.plant = stored;
+    this.#send("unchanged", timesOf(stored), stored.version);
   }
 
   /** @param times none for a plant that may be stored in other words, such as 19.9 for 19.90. */
-  #send(outcome: "created" | "unchanged", times: Times): void {
+  #send(outcome: "created" | "unchanged", times: Times, version?: bigint): void {
     const { collection, itemPath } = this.#target;
     const { replace, change } = collection.operations;
     const exchange = this.#exchange;
     const response = plantResponse(collection, this.plant, exchange.requestId, times, exchange);
-    if ((replace ?? change) !== undefined && times.createdAt !== undefined)
-      response.headers.set("ETag", entityTag(collection, this.plant, times.createdAt));
+    const { createdAt } = times;
+    if ((replace ?? change) !== undefined && createdAt !== undefined) {
+      const stored = { ...this.plant, createdAt, version: version ?? createdVersion(createdAt) };
+      response.headers.set("ETag", entityTag(collection, stored));
+    }
     if (itemPath !== undefined)
       response.headers.set("Location", itemPath.join(encodeURIComponent(String(this.plant.id))));
     exchange.sendCreated(response, outcome);

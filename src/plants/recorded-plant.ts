@@ -1,29 +1,36 @@
-// Reads plants of the history, which has each as the JSON of a body that would create it.
+// Reads plants of the history, which has each as the JSON of its fields.
 
 import type { ApiError } from "../base/errors.ts";
 import { type Collection, type Plant, type Values, valuesEqual } from "../contract/contract.ts";
-import { parsePlantJson, toValues } from "../contract/plant.ts";
+import { parsePlantJson, valuesJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { scanJson } from "../json/json-scanner.ts";
 import { hasKeySql, keyColumn } from "../store/shared/create-key.ts";
-import { type PlantRow, rowColumns, rowReader } from "../store/shared/plant-rows.ts";
+import {
+  createdVersion,
+  findPlants,
+  type StoredPlant,
+  type StoredRow,
+  storedColumns,
+  toStored,
+} from "../store/shared/plant-rows.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 
 /**
  * Parses a plant of the history, which was accepted once. One of an earlier contract may have fields
- * that are gone, and not have those that came since.
+ * that are gone, and not have those that came since, which it gets as stored plants do.
  */
-export function parseRecorded(collection: Collection, json: string): Plant | ApiError {
-  const fields = collection.fields.map((field) => ({ ...field, isRequired: false }));
+export function parseRecorded(collection: Collection, id: PlantId, json: string): Plant | ApiError {
+  const fields = collection.fields.map((field) => ({ ...field, isRequired: false, default: field.fill }));
   const text = withPresentNames(collection, json);
-  return parsePlantJson({ ...collection, fields, body: undefined, allowsOthers: true }, text);
+  return parsePlantJson({ ...collection, fields, body: undefined, allowsOthers: true }, text, () => id);
 }
 
 /** The JSON of a plant whose members may have had other names when it was recorded. */
-function withPresentNames({ renamed, id, fields }: Collection, json: string): string {
+function withPresentNames({ renamed, fields }: Collection, json: string): string {
   const former = Object.keys(renamed);
   if (former.length === 0) return json;
-  const scanned = scanJson(json, [id.name, ...fields.map(({ name }) => name), ...former]);
+  const scanned = scanJson(json, [...fields.map(({ name }) => name), ...former]);
   if ("error" in scanned) return json;
   const members = [...scanned.members].map(
     ([name, text]) => `${JSON.stringify(renamed[name] ?? name)}:${text}`,
@@ -31,11 +38,10 @@ function withPresentNames({ renamed, id, fields }: Collection, json: string): st
   return `{${members.join(",")}}`;
 }
 
-/** A plant as it is stored, with the times of its creation and last change. */
-export interface StoredPlant {
-  readonly plant: Plant;
-  readonly createdAt: bigint;
-  readonly changedAt: bigint | null | undefined;
+/** The error of a plant of the history that a create could not store today. */
+export function faultOfRecorded(collection: Collection, { id, values }: Plant): ApiError | undefined {
+  const parsed = parsePlantJson(collection, valuesJson(collection, values), () => id);
+  return "code" in parsed ? parsed : undefined;
 }
 
 /**
@@ -48,19 +54,21 @@ export async function readByKey(
   key: string,
   values: Values,
 ): Promise<{ readonly stored: StoredPlant; readonly isSame: boolean }> {
-  const [row] = await sql.query<PlantRow & { readonly id: PlantId }>(
-    `SELECT ${rowColumns(collection)} FROM "${collection.table}" WHERE ${keyColumn} = $1 AND ${hasKeySql}`,
+  const [row] = await sql.query<StoredRow>(
+    `SELECT ${storedColumns(collection)} FROM "${collection.table}" WHERE ${keyColumn} = $1 AND ${hasKeySql}`,
     [key],
   );
   if (row === undefined) throw new Error("There is no plant with this key");
   const stored = toStored(collection, row);
-  // An earlier plant with this id had another time of creation.
+  const { id, createdAt } = stored;
+  // An earlier plant with this id had another time of creation. The index has the edits in the order of
+  // their versions: later ones are not looked at.
   const [first] = await sql.query<{ before: string | null }>(
-    `SELECT before FROM edits WHERE plant_id = $1 AND collection = $2 AND created_at = $3
-     ORDER BY edited_at, run, seq LIMIT 1`,
-    [String(row.id), collection.table, row.created_at],
+    `SELECT before FROM edits WHERE plant_id = $1 AND collection = $2 AND version > $3 AND created_at = $4
+     ORDER BY version LIMIT 1`,
+    [String(id), collection.table, createdVersion(createdAt), createdAt],
   );
-  const created = first?.before == null ? stored.plant : parseRecorded(collection, first.before);
+  const created = first?.before == null ? stored : parseRecorded(collection, id, first.before);
   return { stored, isSame: !("code" in created) && valuesEqual(collection, created.values, values) };
 }
 
@@ -70,12 +78,7 @@ export async function readStored(
   collection: Collection,
   id: PlantId,
 ): Promise<StoredPlant> {
-  const [row] = await rowReader(sql, collection)([id]);
-  if (row === undefined) throw new Error(`There is no plant ${id}`);
-  return toStored(collection, { ...row, id });
-}
-
-function toStored(collection: Collection, row: PlantRow & { readonly id: PlantId }): StoredPlant {
-  const plant = { id: row.id, values: toValues(collection, row) };
-  return { plant, createdAt: row.created_at, changedAt: row.changed_at };
+  const stored = (await findPlants(collection, sql, [id])).get(id);
+  if (stored === undefined) throw new Error(`There is no plant ${id}`);
+  return stored;
 }

@@ -4,42 +4,26 @@
 
 import { parts } from "../base/parts.ts";
 import { type Collection, countCodeUnits, type Plant, type PlantColumns } from "../contract/contract.ts";
-import { toValues } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { hasKeySql, keyColumn } from "../store/shared/create-key.ts";
+import {
+  plantColumns,
+  type StoredPlant,
+  type StoredRow,
+  storedColumns,
+  toPlant,
+  toStored,
+} from "../store/shared/plant-rows.ts";
 import { list } from "../store/shared/sql-work.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 
-/** Selects the plants to read, all of them by default, and whether to read their creation. */
+/** Selects the plants to read, all of them by default. */
 interface Selection {
   /** Only plants that have exactly this in the field that groups them. */
   readonly group?: string | undefined;
   /** Only plants with an id greater than this. */
   readonly sinceId?: PlantId | undefined;
-  /** Whether each plant has its creation, which takes SQLite a third of the time. */
-  readonly withCreation?: boolean | undefined;
 }
-
-/** When and by whom a plant was created. */
-interface Creation {
-  /** Milliseconds since the epoch, by the clock of the server. */
-  readonly createdAt: number;
-  /**
-   * The name of the token, or of an identity provider's subject; null for an import or an operator.
-   */
-  readonly token: string | null;
-}
-
-/** A plant with its creation, where that was read. */
-export type StoredPlant = Plant & { readonly creation?: Creation };
-
-type PlantRow = PlantColumns & { readonly id: PlantId };
-
-type CreationRow = PlantRow & {
-  readonly created_at: bigint;
-  /** No column of a field has this name. */
-  readonly "creator name": string | null;
-};
 
 /**
  * Plants of a page, which is held in memory. A page after long plants has fewer: 2,600 of 100 kB
@@ -55,28 +39,21 @@ const keysMax = 500;
 /** Counting 50 million plants takes some seconds. */
 const countMsMax = 10 * 60_000;
 
-/** The part of a statement up to its conditions. */
-function selectFrom({ table, fields }: Collection, withCreation: boolean): string {
-  const columns = ["plants.id", ...fields.map(({ column }) => `plants.${column}`)].join(", ");
-  return withCreation
-    ? `SELECT ${columns}, plants.created_at, creators.name AS "creator name"
-       FROM "${table}" AS plants LEFT JOIN creators ON creators.id = creator`
-    : `SELECT ${columns} FROM "${table}" AS plants`;
+/** The names of tokens and provider's subjects that have created plants, by their keys. */
+export async function creatorNames(
+  sql: Pick<SqlConnection, "query">,
+  plants: readonly StoredPlant[],
+): Promise<Map<number, string>> {
+  const keys = [...new Set(plants.flatMap(({ creator }) => creator ?? []))];
+  if (keys.length === 0) return new Map();
+  const rows = await sql.query<{ id: bigint; name: string }>(
+    `SELECT id, name FROM creators WHERE id IN ${list(keys)}`,
+    keys,
+  );
+  return new Map(rows.map(({ id, name }) => [Number(id), name]));
 }
 
-/** The plants that are stored under some ids, at most editsMax. Rejects with an OperatorError. */
-export async function findPlants(
-  collection: Collection,
-  sql: SqlConnection,
-  ids: readonly PlantId[],
-): Promise<Map<PlantId, Required<StoredPlant>>> {
-  if (ids.length === 0) return new Map();
-  const rows = await sql.query<CreationRow>(
-    `${selectFrom(collection, true)} WHERE plants.id IN ${list(ids)}`,
-    ids,
-  );
-  return new Map(rows.map((row) => [row.id, toStoredPlant(collection, row)]));
-}
+type KeyRow = PlantColumns & { readonly id: PlantId; readonly create_key: string };
 
 /** The plants that have some keys, by these. Rejects with an OperatorError. */
 export async function findByKeys(
@@ -84,11 +61,10 @@ export async function findByKeys(
   sql: SqlConnection,
   keys: readonly string[],
 ): Promise<Map<string, Plant>> {
-  const columns = ["id", keyColumn, ...collection.fields.map(({ column }) => column)].join(", ");
   const found = new Map<string, Plant>();
   for (const some of parts(keys, keysMax)) {
-    const rows = await sql.query<PlantRow & { readonly create_key: string }>(
-      `SELECT ${columns} FROM "${collection.table}" WHERE ${keyColumn} IN ${list(some)} AND ${hasKeySql}`,
+    const rows = await sql.query<KeyRow>(
+      `SELECT ${keyColumn}, ${plantColumns(collection)} FROM "${collection.table}" WHERE ${keyColumn} IN ${list(some)} AND ${hasKeySql}`,
       some,
     );
     for (const row of rows) found.set(row.create_key, toPlant(collection, row));
@@ -100,18 +76,35 @@ export async function findByKeys(
  * Reads a selection. A plant that is created or changed meanwhile is read as it was or as it is.
  * Rejects with an OperatorError.
  */
-export async function* readPlants(
+export function readPlants(
   collection: Collection,
   sql: SqlConnection,
-  { group, sinceId, withCreation = false }: Selection = {},
+  selection: Selection = {},
+): AsyncGenerator<readonly Plant[]> {
+  return readSelected(collection, sql, selection, plantColumns(collection), toPlant);
+}
+
+/** Like readPlants, with creations and versions, which takes SQLite a third of the time. */
+export function readStoredPlants(
+  collection: Collection,
+  sql: SqlConnection,
+  selection: Selection = {},
 ): AsyncGenerator<readonly StoredPlant[]> {
-  const select = selectFrom(collection, withCreation);
-  const toSelected = withCreation ? toStoredPlant : toPlant;
-  const { groupField } = collection;
+  return readSelected(collection, sql, selection, storedColumns(collection), toStored);
+}
+
+async function* readSelected<Read extends Plant>(
+  collection: Collection,
+  sql: SqlConnection,
+  { group, sinceId }: Selection,
+  columns: string,
+  toSelected: (collection: Collection, row: StoredRow) => Read,
+): AsyncGenerator<readonly Read[]> {
+  const { groupField, table } = collection;
   let count = firstPagePlants;
   for (let after = sinceId; ; ) {
-    const rows: readonly CreationRow[] = await sql.query<CreationRow>(
-      `${select} ${after === undefined ? "" : "WHERE plants.id > $1"} ORDER BY plants.id LIMIT ${count}`,
+    const rows: readonly StoredRow[] = await sql.query<StoredRow>(
+      `SELECT ${columns} FROM "${table}" ${after === undefined ? "" : "WHERE id > $1"} ORDER BY id LIMIT ${count}`,
       after === undefined ? [] : [after],
     );
     const last = rows.at(-1)?.id;
@@ -138,13 +131,4 @@ export async function countPlants(
   const statement = `SELECT count(*) AS plants FROM "${table}" WHERE ${sql.inTime}`;
   const [row] = await sql.query<{ plants: bigint }>(statement, [], msMax);
   return Number(row?.plants);
-}
-
-function toPlant(collection: Collection, row: PlantRow): Plant {
-  return { id: row.id, values: toValues(collection, row) };
-}
-
-function toStoredPlant(collection: Collection, row: CreationRow): Required<StoredPlant> {
-  const creation = { createdAt: Number(row.created_at), token: row["creator name"] };
-  return { ...toPlant(collection, row), creation };
 }

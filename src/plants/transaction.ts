@@ -5,19 +5,20 @@ import { type Collection, type Plant, valuesEqual } from "../contract/contract.t
 import type { PlantId } from "../contract/plant-id.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import type { EditOutcome, RecordedEdit } from "../store/shared/plant-edit.ts";
-import { rowColumns } from "../store/shared/plant-rows.ts";
+import { nextVersion, type StoredPlant, versionColumn, versionSql } from "../store/shared/plant-rows.ts";
 import { digestOf, type RecordedRead } from "../store/shared/transaction.ts";
 import type { SqlStatement } from "../store/sql-connection.ts";
 import { clientEditor } from "./edit-one.ts";
 import { EditRun } from "./edits.ts";
-import { readOne, type StoredOne, toStored } from "./read-one.ts";
 
 interface Change {
   readonly collection: Collection;
   readonly id: PlantId;
   /** The resource before the transaction; undefined if there was none. */
-  readonly before: StoredOne | undefined;
+  readonly before: StoredPlant | undefined;
   readonly after: Plant | undefined;
+  /** See nextVersion. */
+  readonly version: bigint;
 }
 
 export class Transaction {
@@ -26,7 +27,7 @@ export class Transaction {
   readonly #time = Date.now();
   readonly #reads: RecordedRead[] = [];
   /** The resources that were read or created, by their tables and ids. */
-  readonly #found = new Map<string, StoredOne | undefined>();
+  readonly #found = new Map<string, StoredPlant | undefined>();
   readonly #changes = new Map<string, Change>();
   #isEnded = false;
 
@@ -35,17 +36,16 @@ export class Transaction {
   }
 
   /** Reads a resource as the transaction has left it. */
-  async read(collection: Collection, id: PlantId): Promise<StoredOne | undefined> {
+  async read(collection: Collection, id: PlantId): Promise<StoredPlant | undefined> {
     this.#assertOpen();
     const key = keyOf(collection, id);
     const change = this.#changes.get(key);
     if (change !== undefined) return change.after && this.#toStored(change, change.after);
     if (this.#found.has(key)) return this.#found.get(key);
-    const row = await this.#store.get(collection, id);
-    const sql = `SELECT ${rowColumns(collection)} FROM "${collection.table}" WHERE id = $1`;
-    const resource = { table: collection.table, id };
-    this.#reads.push({ sql, parameters: [id], found: digestOf(row === undefined ? [] : [row]), resource });
-    const stored = await readOne(collection, { get: async () => row }, id);
+    const stored = await this.#store.get(collection, id);
+    const sql = `SELECT ${versionSql} AS ${versionColumn} FROM "${collection.table}" WHERE id = $1`;
+    const found = digestOf(stored === undefined ? [] : [{ [versionColumn]: stored.version }]);
+    this.#reads.push({ sql, parameters: [id], found, resource: { table: collection.table, id } });
     this.#found.set(key, stored);
     return stored;
   }
@@ -66,17 +66,15 @@ export class Transaction {
   set(
     collection: Collection,
     id: PlantId,
-    before: StoredOne | undefined,
+    before: StoredPlant | undefined,
     after: Plant | undefined,
-  ): StoredOne | undefined {
+  ): StoredPlant | undefined {
     this.#assertOpen();
     const key = keyOf(collection, id);
-    const change = {
-      collection,
-      id,
-      before: this.#changes.has(key) ? this.#changes.get(key)?.before : before,
-      after,
-    };
+    const earlier = this.#changes.get(key);
+    const first = earlier === undefined ? before : earlier.before;
+    const version = nextVersion(earlier?.version ?? first?.version, this.#time);
+    const change = { collection, id, before: first, after, version };
     this.#changes.set(key, change);
     return after && this.#toStored(change, after);
   }
@@ -102,10 +100,9 @@ export class Transaction {
       return some.map(() => "done" as const);
     };
     const run = new EditRun({ edit: capture }, clientEditor(caller));
-    for (const { collection, id, before, after } of changes) {
-      const createdAt = before?.createdAt ?? BigInt(this.#time);
-      const creation = { createdAt, creator: caller.creator === undefined ? null : BigInt(caller.creator) };
-      const edit = { id, expected: before?.plant.values, replacement: after?.values, creation };
+    for (const { collection, id, before, after, version } of changes) {
+      const creation = before ?? { createdAt: this.#time, creator: caller.creator ?? null };
+      const edit = { id, expected: before, replacement: after?.values, creation, version };
       await run.edit(collection, [edit], this.#time);
     }
     return await this.#store.transact({ reads: this.#reads, edits });
@@ -115,16 +112,14 @@ export class Transaction {
     return [...this.#changes.values()].filter(({ collection, before, after }) =>
       before === undefined || after === undefined
         ? before !== after
-        : !valuesEqual(collection, before.plant.values, after.values),
+        : !valuesEqual(collection, before.values, after.values),
     );
   }
 
-  #toStored({ collection, before }: Change, after: Plant): StoredOne {
-    const isKept = before !== undefined && valuesEqual(collection, before.plant.values, after.values);
+  #toStored({ collection, before, version }: Change, after: Plant): StoredPlant {
+    const isKept = before !== undefined && valuesEqual(collection, before.values, after.values);
     if (isKept) return before;
-    const stored = toStored(collection, after, before?.createdAt ?? BigInt(this.#time));
-    const isChanged = before !== undefined && collection.keepsChangeTime;
-    return { ...stored, changedAt: isChanged ? BigInt(this.#time) : null };
+    return { createdAt: this.#time, creator: null, ...before, ...after, version };
   }
 
   #assertOpen(): void {

@@ -9,7 +9,7 @@ import { Groups, Turns } from "./groups.ts";
 import { PlantLocked, type PlantStore } from "./plant-store.ts";
 import type { ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
-import { type PlantRow, rowReader } from "./shared/plant-rows.ts";
+import { findPlants, type StoredPlant } from "./shared/plant-rows.ts";
 import type { RecordedTransaction } from "./shared/transaction.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 
@@ -20,7 +20,7 @@ export interface OperationStore {
    * Reads one plant, in a query with others and without waiting for lists. It sees every change
    * that was acknowledged before, because its query starts after the call.
    */
-  get(collection: Collection, id: PlantId): Promise<PlantRow | undefined>;
+  get(collection: Collection, id: PlantId): Promise<StoredPlant | undefined>;
   /** Reads lists. Never delays creates. */
   readonly read: Pick<ReadConnection, "inTime" | "query" | "page">;
   /** Commits a transaction, see PlantStore.transact. */
@@ -60,7 +60,7 @@ export async function openOperationStore(
   const sql = resources.use(await store.openSql());
   const lists = new Turns(waitMsMax, sql.callsMax);
   /** The gets of each table, and the edits, of each node. */
-  const gets = new Map<string, Groups<PlantId, PlantRow | undefined>>();
+  const gets = new Map<string, Groups<PlantId, StoredPlant | undefined>>();
   const edits = new Map<string, Groups<RecordedEdit, EditOutcome>>();
   const transactions = new Turns(waitMsMax, sql.callsMax);
   /** The changes of each plant that is being changed. */
@@ -77,7 +77,11 @@ export async function openOperationStore(
     async get(collection, id) {
       const node = nameOfUp(nodeOf(collection, id));
       const key = `${collection.table} ${node}`;
-      return found(gets, key, () => new Groups(limits, rowReader(single, collection))).add(caller, id);
+      const read = async (ids: readonly PlantId[]) => {
+        const stored = await findPlants(collection, single, ids);
+        return ids.map((each) => stored.get(each));
+      };
+      return found(gets, key, () => new Groups(limits, read)).add(caller, id);
     },
     read: {
       inTime: sql.inTime,

@@ -6,9 +6,10 @@ import { type Collection, type Field, type Plant, valuesEqual } from "../contrac
 import { plantJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { EditRun } from "../plants/edits.ts";
-import { findByKeys, findPlants } from "../plants/stored-plants.ts";
+import { findByKeys } from "../plants/stored-plants.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../store/plant-store.ts";
-import { editsMax, type PlantEdit } from "../store/shared/plant-edit.ts";
+import { type ConditionalEdit, editsMax } from "../store/shared/plant-edit.ts";
+import { findPlants, nextVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 import type { CsvHeader } from "./csv.ts";
 import type { ImportStore } from "./import-store.ts";
@@ -69,8 +70,8 @@ export class Replacement {
     );
     // Includes unchanged records with the same ids: an earlier record may have replaced the plant.
     const updating = records.filter(({ index, plant }) => outcomes[index] !== "created" && ids.has(plant.id));
-    /** The plants of earlier records. */
-    const replaced = new Map<PlantId, Plant>();
+    /** Plants as earlier records have made them. */
+    const replaced = new Map<PlantId, StoredPlant>();
     // The plants of a batch may be short, and those that are stored as long as a body.
     for (const some of parts(updating, editsMax)) {
       const stored = await findPlants(
@@ -78,7 +79,7 @@ export class Replacement {
         this.#sql,
         some.map(({ plant }) => plant.id),
       );
-      const edits: (PlantEdit & { readonly index: number })[] = [];
+      const edits: (ConditionalEdit & { readonly index: number })[] = [];
       for (const { line, plant, index } of some) {
         const { id } = plant;
         const expected = replaced.get(id) ?? stored.get(id);
@@ -91,8 +92,9 @@ export class Replacement {
         else {
           if (this.differences.length < differencesMax)
             this.differences.push({ line, before: expected, after: replacement });
-          edits.push({ id, expected: expected.values, replacement: replacement.values, index });
-          replaced.set(id, replacement);
+          const version = nextVersion(expected.version);
+          edits.push({ id, expected, replacement: replacement.values, version, index });
+          replaced.set(id, { ...expected, values: replacement.values, version });
           outcomes[index] = "replaced";
         }
       }

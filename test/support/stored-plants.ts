@@ -3,15 +3,16 @@
 import { Database } from "bun:sqlite";
 import { Client } from "pg";
 import { ApiError } from "../../src/base/errors.ts";
-import type { Collection, ContractSource } from "../../src/contract/contract.ts";
+import type { Collection, ContractSource, Values } from "../../src/contract/contract.ts";
 import { parsePlantJson } from "../../src/contract/plant.ts";
 import { compiler } from "../../src/openapi/compiler.ts";
 import { EditRun } from "../../src/plants/edits.ts";
-import { countPlants, readPlants, type StoredPlant } from "../../src/plants/stored-plants.ts";
+import { countPlants, readPlants, readStoredPlants } from "../../src/plants/stored-plants.ts";
 import type { ServerStore } from "../../src/store/group-commit.ts";
 import { openServerStore } from "../../src/store/open-store.ts";
 import { type PlantStore, toEntries } from "../../src/store/plant-store.ts";
-import type { EditOutcome, PlantEdit } from "../../src/store/shared/plant-edit.ts";
+import type { ConditionalEdit, EditOutcome, PlantEdit } from "../../src/store/shared/plant-edit.ts";
+import { nextVersion, type StoredPlant } from "../../src/store/shared/plant-rows.ts";
 import type { SqlConnection } from "../../src/store/sql-connection.ts";
 import { exportText } from "../../src/transfer/export.ts";
 import { onlyCollection, type PlantLike, plantStore, toPlants } from "./contracts.ts";
@@ -62,6 +63,17 @@ export function storeLines(database: string, lines: readonly string[]): Promise<
   return storePlants(database, plants);
 }
 
+/** A change of a plant that was read, or its deletion. */
+export function changeOf(expected: StoredPlant, replacement: Values | undefined): ConditionalEdit {
+  return { id: expected.id, expected, replacement, version: nextVersion(expected.version) };
+}
+
+/** A plant as a change makes it. */
+export function changed({ expected, replacement, version }: ConditionalEdit): StoredPlant {
+  if (expected === undefined || replacement === undefined) throw new Error("The edit changes no plant");
+  return { ...expected, values: replacement, version };
+}
+
 /** Makes one edit, in a new run. */
 export async function editOne(
   store: Pick<PlantStore, "edit">,
@@ -79,10 +91,10 @@ export async function exported(database: string): Promise<string> {
   return chunks.join("");
 }
 
-/** All plants of a store, with their creations. */
+/** All plants of a store, with their creations and versions. */
 export async function storedPlants(database: string): Promise<StoredPlant[]> {
   const read = (sql: SqlConnection, collection: Collection) =>
-    Array.fromAsync(readPlants(collection, sql, { withCreation: true }));
+    Array.fromAsync(readStoredPlants(collection, sql));
   return (await reading(database, read)).flat();
 }
 

@@ -5,7 +5,6 @@ import { printable } from "../../base/terminal.ts";
 import { type Collection, type Plant, type Values, valuesEqual } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { type Editor, EditRun } from "../../plants/edits.ts";
-import { findPlants } from "../../plants/stored-plants.ts";
 import { databaseFlag } from "../../process/command-name.ts";
 import { parseId } from "../../process/config/parsers.ts";
 import type { Config } from "../../process/config/resolve.ts";
@@ -13,6 +12,7 @@ import { host } from "../../process/host.ts";
 import { printError } from "../../process/output.ts";
 import type { PlantStore } from "../../store/plant-store.ts";
 import { editsMax } from "../../store/shared/plant-edit.ts";
+import { findPlants, nextVersion } from "../../store/shared/plant-rows.ts";
 import { chosenCollection } from "./collection-setting.ts";
 import { describeChange } from "./describe-change.ts";
 import { withStore } from "./with-store.ts";
@@ -45,13 +45,13 @@ export async function replacePlants(
         }
         const replacement = replace(expected);
         const isEqual = replacement !== undefined && valuesEqual(collection, expected.values, replacement);
-        return isEqual ? [] : [{ id, expected: expected.values, replacement }];
+        return isEqual ? [] : [{ id, expected, replacement, version: nextVersion(expected.version) }];
       });
       const outcomes = await run.edit(collection, edits);
       for (const [index, { id, expected, replacement }] of edits.entries()) {
         if (outcomes[index] === "done")
           printError(
-            `${collection.words.one} ${id}: ${printable(describeChange(collection, expected, replacement))}`,
+            `${collection.words.one} ${id}: ${printable(describeChange(collection, expected.values, replacement))}`,
           );
         else
           left.push(

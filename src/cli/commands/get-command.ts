@@ -3,9 +3,10 @@
 import { Command } from "commander";
 import { OperatorError } from "../../base/operator-error.ts";
 import { plantJson } from "../../contract/plant.ts";
-import { findPlants } from "../../plants/stored-plants.ts";
+import { creatorNames } from "../../plants/stored-plants.ts";
 import { parseId } from "../../process/config/parsers.ts";
 import { printStoredLines } from "../../process/output.ts";
+import { findPlants } from "../../store/shared/plant-rows.ts";
 import { withCreationJson } from "../../transfer/export.ts";
 import { withSettings } from "../command-options.ts";
 import { chosenCollection } from "./collection-setting.ts";
@@ -27,7 +28,9 @@ export function getCommand(): Command {
         const plant = (await findPlants(collection, sql, [id])).get(id);
         if (plant === undefined) throw new OperatorError(noSuchPlant(collection, id));
         await printStoredLines([
-          withCreation ? withCreationJson(collection, plant) : plantJson(collection, plant),
+          withCreation
+            ? withCreationJson(collection, plant, await creatorNames(sql, [plant]))
+            : plantJson(collection, plant),
         ]);
       });
     },

@@ -1,8 +1,9 @@
 // plantstore history: lists the edits of plants, and undoes those of a run.
 
 import { Command } from "commander";
+import { ApiError } from "../../base/errors.ts";
 import { OperatorError } from "../../base/operator-error.ts";
-import type { Contract, Plant } from "../../contract/contract.ts";
+import type { Contract } from "../../contract/contract.ts";
 import { plantJson } from "../../contract/plant.ts";
 import {
   type Editor,
@@ -10,6 +11,7 @@ import {
   type HistoryEntry,
   type HistoryFilter,
   listEdits,
+  type RecordedPlant,
   undoRun,
 } from "../../plants/edits.ts";
 import { parseId } from "../../process/config/parsers.ts";
@@ -28,6 +30,9 @@ type HistoryConfig = Config<(typeof settingNames)[number]>;
 
 /** The exit code of an undo that left some plants as they are. */
 const someLeftExitCode = 3;
+
+/** An edit of an earlier contract, whose values are of other types. */
+const unreadable = "cannot be read by the contract of today";
 
 /** The maximum number of printed ids that an undo skipped. */
 const printedIdsMax = 10;
@@ -99,7 +104,9 @@ function entryCells(
     ...(hasCollection ? [collection.name] : []),
     String(id),
     describeEditor(editor),
-    describeChange(collection, before?.values, after?.values),
+    before instanceof ApiError || after instanceof ApiError
+      ? unreadable
+      : describeChange(collection, before?.values, after?.values),
   ];
 }
 
@@ -114,7 +121,10 @@ function describeEditor({ by, token, client, uid, user, sudoUser }: Editor): str
 function entryJson({ run, collection, id, editedAt, editor, before, after }: HistoryEntry): string {
   const at = new Date(editedAt).toISOString();
   const head = JSON.stringify({ run, editedAt: at, editor, collection: collection.name });
-  const json = (plant: Plant | undefined) => (plant === undefined ? "null" : plantJson(collection, plant));
+  const json = (plant: RecordedPlant) => {
+    if (plant === undefined) return "null";
+    return plant instanceof ApiError ? JSON.stringify(unreadable) : plantJson(collection, plant);
+  };
   return `${head.slice(0, -1)},"id":${collection.id.type.toJson(id)},"before":${json(before)},"after":${json(after)}}`;
 }
 
@@ -124,7 +134,7 @@ async function undo(config: HistoryConfig, run: string, text: string | undefined
     await using read = await store.openSql();
     const undo = commandRun(store);
     const filter = { run, collection, id };
-    const { found, undone, unchanged, left } = await undoRun(store.contract, undo, read, filter);
+    const { found, undone, unchanged, left, refused } = await undoRun(store.contract, undo, read, filter);
     if (found === 0)
       throw new OperatorError(
         `the history has no run ${run}${text === undefined ? "" : ` with the ${collection?.words.one} ${text}`}; "plantstore history" lists the runs`,
@@ -132,9 +142,12 @@ async function undo(config: HistoryConfig, run: string, text: string | undefined
     printError(
       `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${undo.id}`}`,
     );
-    if (left.length === 0) return;
-    const more = left.length > printedIdsMax ? ` and ${left.length - printedIdsMax} more` : "";
-    printError(`Left: ${left.slice(0, printedIdsMax).join(", ")}${more}.`);
+    if (left.length + refused.size === 0) return;
+    const more = (count: number) => (count > printedIdsMax ? ` and ${count - printedIdsMax} more` : "");
+    if (left.length > 0) printError(`Left: ${left.slice(0, printedIdsMax).join(", ")}${more(left.length)}.`);
+    for (const [id, reason] of [...refused].slice(0, printedIdsMax))
+      printError(`Not undone: ${id}, which the contract of today does not allow as it was. ${reason}`);
+    if (refused.size > printedIdsMax) printError(`Not undone:${more(refused.size)}.`);
     host().setExitCode(someLeftExitCode);
   });
 }

@@ -6,7 +6,8 @@ import { errorMessage } from "../../base/operator-error.ts";
 import { parts } from "../../base/parts.ts";
 import type { Collection } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import { findPlants, type StoredPlant } from "../../plants/stored-plants.ts";
+import { creatorNames } from "../../plants/stored-plants.ts";
+import { findPlants, type StoredPlant } from "../../store/shared/plant-rows.ts";
 import type { SqlConnection } from "../../store/sql-connection.ts";
 import { exportText } from "../../transfer/export.ts";
 import { formatNames } from "../../transfer/format-names.ts";
@@ -42,8 +43,9 @@ export async function listPlants(
     plantsMax: count + 1,
   });
   const plants = await readPlants(collection, sql, ids.slice(0, count));
+  const names = await creatorNames(sql, plants);
   return {
-    plants: plants.map((plant) => toShown(collection, plant, listedLength)),
+    plants: plants.map((plant) => toShown(collection, plant, names, listedLength)),
     /** The id from which the next page, or the rest of this one, continues. */
     next: (ids.length > count ? ids[count - 1] : next) ?? null,
     compared,
@@ -55,10 +57,9 @@ export async function getPlant(
   { collection, reader }: Pick<ConsoleContext, "collection" | "reader">,
   parameters: URLSearchParams,
 ) {
-  const [plant] = await readPlants(collection, await reader(), [
-    parseId(collection, parameters.get("id") ?? ""),
-  ]);
-  return plant === undefined ? null : toShown(collection, plant);
+  const sql = await reader();
+  const [plant] = await readPlants(collection, sql, [parseId(collection, parameters.get("id") ?? "")]);
+  return plant === undefined ? null : toShown(collection, plant, await creatorNames(sql, [plant]));
 }
 
 /** The stored plants with these ids, in the order of the ids. */
@@ -66,7 +67,7 @@ async function readPlants(
   collection: Collection,
   sql: SqlConnection,
   ids: readonly PlantId[],
-): Promise<Required<StoredPlant>[]> {
+): Promise<StoredPlant[]> {
   const stored = await findPlants(collection, sql, ids);
   return ids.flatMap((id) => stored.get(id) ?? []);
 }

@@ -14,12 +14,12 @@ import { decodePercent } from "../../json/percent-encoding.ts";
 import { ChosenId, freeIdsOf } from "../../plants/chosen-id.ts";
 import { errorOfOutcome } from "../../plants/create-errors.ts";
 import { type EditCounts, EditRun, listEdits, undoRun } from "../../plants/edits.ts";
-import { findPlants } from "../../plants/stored-plants.ts";
 import type { NewEntry, Outcome } from "../../store/plant-store.ts";
 import { editsMax, type PlantEdit } from "../../store/shared/plant-edit.ts";
+import { findPlants, nextVersion } from "../../store/shared/plant-rows.ts";
 import type { ConsoleContext } from "../console-context.ts";
 import { parseId } from "../parameters.ts";
-import { toTexts, versionOf } from "./shown-plant.ts";
+import { toChange } from "./shown-plant.ts";
 
 /** Edits of a plant that are listed; the command lists all. */
 const editsListedMax = 100;
@@ -106,14 +106,19 @@ export class PlantChanges {
         const made: PlantEdit[] = [];
         for (const id of some) {
           const plant = stored.get(id);
-          if (plant === undefined || versionOf(collection, plant) !== shown.get(id)) {
+          if (plant === undefined || String(plant.version) !== shown.get(id)) {
             left.push(id);
             continue;
           }
           const replacement = changed(plant);
           if (replacement !== undefined && isTooLarge(replacement)) left.push(id);
           else if (replacement === undefined || !valuesEqual(collection, plant.values, replacement.values))
-            made.push({ id, expected: plant.values, replacement: replacement?.values });
+            made.push({
+              id,
+              expected: plant,
+              replacement: replacement?.values,
+              version: nextVersion(plant.version),
+            });
         }
         const outcomes = await run.edit(collection, made);
         left.push(...made.flatMap(({ id }, index) => (outcomes[index] === "done" ? [] : [id])));
@@ -133,14 +138,11 @@ export class PlantChanges {
       { collection: this.#collection, id },
       editsListedMax,
     );
-    const toShown = (plant: Plant | undefined) =>
-      plant === undefined ? null : toTexts(this.#collection, plant.values);
     const edits = entries.map(({ run, editedAt, editor, before, after }) => ({
       run,
       editedAt: new Date(editedAt).toISOString(),
       editor,
-      before: toShown(before),
-      after: toShown(after),
+      ...toChange(this.#collection, before, after),
     }));
     return { edits, isComplete: next === undefined };
   }
@@ -158,9 +160,12 @@ export class PlantChanges {
     };
     const undo = this.startRun(client);
     const undoing = undoRun(this.#context.store.contract, undo, await this.#context.reader(), filter);
-    const { found, undone, unchanged, left } = await undoing.finally(() => this.reportRun(undo, client));
+    const { found, undone, unchanged, left, refused } = await undoing.finally(() =>
+      this.reportRun(undo, client),
+    );
     if (found === 0) throw new AdminError(404, "The history has no such run.");
-    return { undone, unchanged, leftCount: left.length };
+    const [refusal = null] = refused.values();
+    return { undone, unchanged, leftCount: left.length, refusedCount: refused.size, refusal };
   }
 
   /** Starts a run of the history. */

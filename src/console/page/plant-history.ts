@@ -7,12 +7,9 @@ import { formatCount } from "./formats.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { formatDate, html, untrustedText } from "./markup.ts";
-import { collection, formatPlants } from "./shown-contract.ts";
+import { formatPlants } from "./shown-contract.ts";
 
 type Edit = Answer<PlantChanges["history"]>["edits"][number];
-
-/** Characters of a text that an entry shows. */
-const shownCharactersMax = 300;
 
 /**
  * Undoes a run, or its edits of one plant, and resolves with a sentence about the result.
@@ -20,16 +17,22 @@ const shownCharactersMax = 300;
  * @param id empty for all plants of the run.
  */
 export async function undo(run: string, id: string) {
-  const { undone, unchanged, leftCount } = await post<Answer<PlantChanges["undo"]>>("edits/undo", {
-    run,
-    id,
-  });
+  const { undone, unchanged, leftCount, refusedCount, refusal } = await post<Answer<PlantChanges["undo"]>>(
+    "edits/undo",
+    {
+      run,
+      id,
+    },
+  );
   const parts = [
     `${formatCount(undone, "edit")} undone`,
     ...(unchanged > 0 ? [`${formatPlants(unchanged)} already as before`] : []),
     ...(leftCount > 0 ? [`${formatPlants(leftCount)} changed since and left as they are`] : []),
+    ...(refusedCount > 0
+      ? [`${formatPlants(refusedCount)} refused, as the contract of today does not allow what they were`]
+      : []),
   ];
-  return `${parts.join(", ")}.`;
+  return `${parts.join(", ")}.${refusal === null ? "" : ` ${refusal}`}`;
 }
 
 /** `plant` is what is stored: the list is loaded again when it changes. */
@@ -71,21 +74,19 @@ export function History({ id, plant, onUndone }: { id: string; plant: unknown; o
   `;
 }
 
-function changeText({ before, after }: Edit) {
-  if (before === null) return html`<div>Restored</div>`;
-  const changed = [...collection.fields.entries()].filter(
-    ([index]) => (before[index] ?? null) !== (after?.[index] ?? null),
-  );
-  return changed.map(
-    ([index, { name }]) =>
-      html`<div>${after === null ? "Deleted, " : ""}${name}: ${shown(before[index] ?? null)}${after !== null && html` → ${shown(after[index] ?? null)}`}</div>`,
+function changeText({ kind, changes }: Edit) {
+  if (kind === "unreadable") return html`<div>An edit that the contract of today cannot read</div>`;
+  if (kind === "restored") return html`<div>Restored</div>`;
+  const isDeleted = kind === "deleted";
+  if (isDeleted && changes.length === 0) return html`<div>Deleted</div>`;
+  return changes.map(
+    ({ name, before, after }) =>
+      html`<div>${isDeleted ? "Deleted, " : ""}${name}: ${shown(before)}${!isDeleted && html` → ${shown(after)}`}</div>`,
   );
 }
 
 function shown(text: string | null) {
-  if (text === null) return html`<span class="faint">none</span>`;
-  const isLong = text.length > shownCharactersMax;
-  return untrustedText(isLong ? `${text.slice(0, shownCharactersMax)}…` : text);
+  return text === null ? html`<span class="faint">none</span>` : untrustedText(text);
 }
 
 function editorName({ by, token, client, uid, user, sudoUser }: Edit["editor"]) {

@@ -7,10 +7,8 @@ import type {
   Collection,
   Contract,
   ContractSource,
-  EditOperation,
   OpenApiDocument,
   Plant,
-  ServedOperation,
 } from "../../contract/contract.ts";
 import type { ErrorShape } from "../../contract/error-format.ts";
 import { type PlantSchema, parsePlantJson } from "../../contract/plant.ts";
@@ -86,7 +84,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   const common = commonShape(
     found.flatMap(({ operation, path }) => [operation, ...operationsOf(root, path)]),
   );
-  const collections: Omit<Collection, "name">[] = [];
+  const collections: Omit<Collection, "name" | "digest">[] = [];
   const tables = new Map<string, string>();
   for (const described of found) {
     const { place } = described.operation;
@@ -113,7 +111,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     document,
     service: (typeof title === "string" && title.trim()) || "Store",
     basePath: basePathOf(root),
-    collections: named(collections),
+    collections: named(collections, Bun.hash(source.text).toString(36)),
     otherOperations,
     access: collections[0]?.operations.create.access ?? bearerAccess,
     errors: { shape: common, shapes: {}, statuses: {} },
@@ -130,7 +128,7 @@ async function readCollection(
   reading: Reading,
   described: DescribedCollection,
   common: ErrorShape,
-): Promise<Omit<Collection, "name">> {
+): Promise<Omit<Collection, "name" | "digest">> {
   const { path, item, operation, media, body, wrapper, returned, id, success } = described;
   const whole = body.isEnforced ? undefined : expandSchema(body.place);
   const examples = mediaExamples(media)
@@ -174,18 +172,12 @@ async function readCollection(
     examples: examplePlants(collection, examples),
     operations,
     list,
-    keepsChangeTime: Object.values(operations).some(saysChangeTime),
   };
 }
 
 function resourceOf(body: Json, wrapper: string | undefined): Json {
   const member = wrapper === undefined ? body : body[wrapper];
   return isObject(member) ? member : body;
-}
-
-/** Whether a success says when a resource was changed. */
-function saysChangeTime({ response, successes = {} }: ServedOperation & Partial<EditOperation>): boolean {
-  return [response, ...Object.values(successes)].some((each) => each?.updatedName !== undefined);
 }
 
 /** The examples of bodies that are plants, or else one of the fields' examples. */
@@ -207,14 +199,14 @@ function examplePlants(collection: PlantSchema, bodies: readonly Json[]): Plant[
 }
 
 /** Names collections by the last segments of their paths, or by all of them where two have the same. */
-function named(collections: readonly Omit<Collection, "name">[]): Collection[] {
+function named(collections: readonly Omit<Collection, "name" | "digest">[], digest: string): Collection[] {
   const all = collections.map(({ describedPath }) => describedPath.split("/").filter((each) => each !== ""));
   const [seen, shared] = [new Set(), new Set()];
   for (const last of all.map((segments) => segments.at(-1))) (seen.has(last) ? shared : seen).add(last);
   return collections.map((collection, index) => {
     const segments = all[index] ?? [];
     const shown = shared.has(segments.at(-1)) ? segments : segments.slice(-1);
-    return { ...collection, name: decodePercent(shown.join("/")) };
+    return { ...collection, name: decodePercent(shown.join("/")), digest };
   });
 }
 

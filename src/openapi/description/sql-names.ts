@@ -5,7 +5,7 @@
 const plain = /^[a-z][a-z0-9_]{0,55}$/;
 /** Columns that every table of the store has: ours, those of SQLite, and those of PostgreSQL. */
 const takenColumns: readonly string[] = [
-  ...["id", "created_at", "changed_at", "creator", "create_key"],
+  ...["id", "created_at", "creator", "create_key", "row_version"],
   ...["rowid", "oid"],
   ...["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"],
 ];

@@ -6,7 +6,6 @@ import type { ContractCompiler } from "../../contract/compiler.ts";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { keepsKeys, keyColumn } from "../shared/create-key.ts";
-import { changeTimeColumn } from "../shared/plant-rows.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";
 import type { SqlStatement } from "../sql-connection.ts";
 import {
@@ -205,12 +204,10 @@ function isUpToDate({ version, source, tables }: FoundStore, contract: Contract)
     version === newestVersion &&
     isSameSource(source, contract.source) &&
     contract.collections.every((collection) => {
-      const { table, fields, keepsChangeTime } = collection;
-      const columns = tables.get(table)?.columns;
+      const columns = tables.get(collection.table)?.columns;
       return (
         columns !== undefined &&
-        fields.every(({ columnName }) => columns.has(columnName)) &&
-        (!keepsChangeTime || columns.has(changeTimeColumn)) &&
+        collection.fields.every(({ columnName }) => columns.has(columnName)) &&
         (!keepsKeys(collection) || columns.has(keyColumn))
       );
     })

@@ -4,7 +4,7 @@
 import type { Collection, Field } from "../../contract/contract.ts";
 import type { ColumnValue } from "../../contract/stored-types.ts";
 import { hasKeySql, keepsKeys, keyColumn } from "../shared/create-key.ts";
-import { changeTimeColumn } from "../shared/plant-rows.ts";
+import { versionColumn } from "../shared/plant-rows.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";
 import type { ContractChange, DroppedPart, KeptCollection } from "./contract-change.ts";
 
@@ -37,8 +37,9 @@ const dialects = {
  * never edited: add another below it.
  */
 const migrations: readonly ((engine: Engine) => readonly string[])[] = [
-  // A creator is null where it is unknown. An edit has what the plant was and became, as JSON, and
-  // when and by whom a deleted one was created; its id is a text, whatever the collection has.
+  // A creator is null where it is unknown. An edit has what the plant was and became, as the JSON of its
+  // fields, with its versions, that which an undo has restored, and when and by whom it was created; its
+  // id is a text, whatever the collection has.
   (engine) => {
     const { int8, strict, withoutRowid } = dialects[engine];
     return [
@@ -60,17 +61,20 @@ const migrations: readonly ((engine: Engine) => readonly string[])[] = [
       "INSERT INTO token_version VALUES (0)",
 
       `CREATE TABLE edits (
-         run        text NOT NULL,
-         seq        ${int8} NOT NULL,
-         collection text NOT NULL,
-         plant_id   text NOT NULL,
-         edited_at  ${int8} NOT NULL,
-         editor     text NOT NULL,
-         before     text,
-         after      text,
-         created_at ${int8} NOT NULL,
-         creator    integer,
-         PRIMARY KEY (plant_id, collection, run, seq)
+         collection     text NOT NULL,
+         plant_id       text NOT NULL,
+         version        ${int8} NOT NULL,
+         version_before ${int8},
+         restores       ${int8},
+         run            text NOT NULL,
+         seq            ${int8} NOT NULL,
+         edited_at      ${int8} NOT NULL,
+         editor         text NOT NULL,
+         created_at     ${int8} NOT NULL,
+         creator        integer,
+         before         text,
+         after          text,
+         PRIMARY KEY (plant_id, collection, version)
        ) ${strict}`,
       "CREATE INDEX edits_by_run ON edits (run, seq)",
       "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
@@ -106,16 +110,16 @@ export function migrationStatements(version: number, engine: Engine): string[] {
 
 /** Creates the table of a collection, with all columns. NOT NULL is left to validation. */
 function tableStatement(collection: Collection, engine: Engine): string {
-  const { table, id, fields, keepsChangeTime } = collection;
+  const { table, id, fields } = collection;
   const { int8, strict, withoutRowid } = dialects[engine];
   const idType = id.type.column[engine];
   const columns = [
     // A text is compared by its bytes, whatever the database's collation.
     `id ${idType === "text" ? 'text COLLATE "C"' : idType} ${primaryKey(table, engine)}`,
     ...fields.map((field) => definition(field, engine)),
-    ...(keepsChangeTime ? [changeTimeDefinition(engine)] : []),
     `created_at ${int8} NOT NULL`,
     "creator integer",
+    `${versionColumn} ${int8}`,
     ...(keepsKeys(collection) ? [keyDefinition] : []),
   ];
   return `CREATE TABLE "${table}" (${columns.join(", ")}) ${id.type.kind === "integer" ? strict : withoutRowid}`;
@@ -177,13 +181,12 @@ function keepStatements(
   engine: Engine,
   columns: ReadonlyMap<string, string> | undefined,
 ): string[] {
-  const { table, path, keepsChangeTime } = wanted;
+  const { table, path } = wanted;
   const moved =
     stored.path === path
       ? []
       : [`UPDATE collections SET path = ${literal(path, engine)} WHERE name = ${literal(table, engine)}`];
   const renamed = fields.filter(([before, after]) => before.column !== after.column);
-  const isNew = keepsChangeTime && columns?.has(changeTimeColumn) !== true;
   return [
     ...moved,
     ...renamed.map(
@@ -195,7 +198,6 @@ function keepStatements(
       const value = fill === undefined ? "" : ` DEFAULT ${literal(type.toColumn(fill), engine)}`;
       return `ALTER TABLE "${table}" ADD COLUMN ${definition(field, engine)}${value}`;
     }),
-    ...(isNew ? [`ALTER TABLE "${table}" ADD COLUMN ${changeTimeDefinition(engine)}`] : []),
     ...(keepsKeys(wanted) && columns?.has(keyColumn) !== true
       ? [`ALTER TABLE "${table}" ADD COLUMN ${keyDefinition}`, ...keyIndexes(wanted)]
       : []),
@@ -233,10 +235,6 @@ export function fillStatements(
   if (before.isRequired || !isRequired || fill === undefined) return [];
   const value = literal(type.toColumn(fill), engine);
   return [`UPDATE "${table}" SET ${column} = ${value} WHERE ${column} IS NULL${where}`];
-}
-
-function changeTimeDefinition(engine: Engine): string {
-  return `${changeTimeColumn} ${dialects[engine].int8}`;
 }
 
 function definition({ column, type }: Field, engine: Engine): string {

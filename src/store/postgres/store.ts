@@ -121,7 +121,7 @@ export class PostgresStore implements ServerStore {
 
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
     const edit = async (connection: Queries) => {
-      const { result, last } = await runWork(connection, recordedEdits(this.contract, edits, ' COLLATE "C"'));
+      const { result, last } = await runWork(connection, recordedEdits(this.contract, edits));
       return { result, last: last.map(toStatement) };
     };
     // Not repeated after a lost connection, as the edits may have been made.
@@ -147,7 +147,7 @@ export class PostgresStore implements ServerStore {
     }
     const commit = async (connection: Queries) => {
       try {
-        const last = await runWork(connection, transactionWork(this.contract, transaction, ' COLLATE "C"'));
+        const last = await runWork(connection, transactionWork(this.contract, transaction));
         return { result: "done" as const, last: last.map(toStatement) };
       } catch (error) {
         if (!(error instanceof TransactionConflict)) throw error;

@@ -8,10 +8,10 @@ import {
   type PlantColumns,
   type Representation,
 } from "../../contract/contract.ts";
-import { itemUrl, responseJson, toValues } from "../../contract/plant.ts";
+import { itemUrl, responseJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { SqlConnection, SqlValue } from "../sql-connection.ts";
-import { type PlantRow, rowColumns } from "./plant-rows.ts";
+import { plantColumns, type StoredRow, storedColumns, timesOf, toPlant, toStored } from "./plant-rows.ts";
 import { query, type SqlWork } from "./sql-work.ts";
 
 /** The longest text of a number, a boolean or null. */
@@ -62,7 +62,7 @@ export interface ReadConnection extends SqlConnection {
   page(query: PageQuery, msMax?: number): Promise<Page>;
 }
 
-type Row = PlantColumns & Partial<PlantRow> & { readonly id: PlantId };
+type Row = PlantColumns & { readonly id: PlantId };
 
 /** @param inTime see SqlConnection. */
 export function* pageWork(contract: Contract, inTime: string, page: PageQuery): SqlWork<Page> {
@@ -76,7 +76,7 @@ export function* pageWork(contract: Contract, inTime: string, page: PageQuery): 
     scalarBytesMax * (fields.length - texts.length),
   ].join(" + ");
   const { createdName, updatedName } = page.response;
-  const columns = rowColumns(collection, (createdName ?? updatedName) !== undefined);
+  const columns = ((createdName ?? updatedName) === undefined ? plantColumns : storedColumns)(collection);
   const first = filter.parameters.length + 1;
   const from = after === undefined ? "" : ` AND id > $${first}`;
   const parameters = after === undefined ? filter.parameters : [...filter.parameters, after];
@@ -131,16 +131,10 @@ function written(
   isCut = false,
 ): Page {
   const plants = rows.map((row) =>
-    responseJson(
-      collection,
-      response,
-      { id: row.id, values: toValues(collection, row) },
-      {
-        createdAt: row.created_at,
-        changedAt: row.changed_at,
-        url: response.urlName === undefined ? "" : itemUrl(collection, url, row.id),
-      },
-    ),
+    responseJson(collection, response, toPlant(collection, row), {
+      ...("row_version" in row && timesOf(toStored(collection, row as StoredRow))),
+      url: response.urlName === undefined ? "" : itemUrl(collection, url, row.id),
+    }),
   );
   // Escaping makes a text up to six times as long.
   const count = countWithin(

@@ -1,34 +1,103 @@
-// Reads the rows of plants by their ids, with the SQL of every engine.
+// Defines a plant as it is stored, with its creation and its version, and reads plants by their ids,
+// with the SQL of every engine.
 
-import type { Collection, PlantColumns } from "../../contract/contract.ts";
+import type { Collection, Plant, PlantColumns } from "../../contract/contract.ts";
+import { toValues } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { SqlConnection } from "../sql-connection.ts";
 import { list } from "./sql-work.ts";
 
-/** When a plant was last edited, in stores whose contract returns it; null for one that never was. */
-export const changeTimeColumn = "changed_at";
-
-/** The row of a plant, with its times. */
-export type PlantRow = PlantColumns & {
-  readonly created_at: bigint;
-  readonly changed_at?: bigint | null;
-};
-
-/** The columns of a PlantRow, or of one without its times. */
-export function rowColumns({ fields, keepsChangeTime }: Collection, hasTimes = true): string {
-  const times = hasTimes ? ["created_at", ...(keepsChangeTime ? ["changed_at"] : [])] : [];
-  return ["id", ...times, ...fields.map(({ column }) => column)].join(", ");
+/** When and by whom a plant was created. */
+export interface Creation {
+  /** Milliseconds since the epoch, by the clock of the server. */
+  readonly createdAt: number;
+  /** The key of a token or a provider's subject; null for an import or an operator. */
+  readonly creator: number | null;
 }
 
-/** Makes the function that reads plants; it resolves with the row of each id. */
-export function rowReader(sql: Pick<SqlConnection, "query">, collection: Collection) {
-  const select = `SELECT ${rowColumns(collection)} FROM "${collection.table}" WHERE id IN `;
-  return async (ids: readonly PlantId[]): Promise<(PlantRow | undefined)[]> => {
-    const wanted = [...new Set(ids)];
-    // Few lengths, so that their statements stay prepared: an id more than once changes nothing.
-    while (!Number.isInteger(Math.log2(wanted.length))) wanted.push(wanted[0] as PlantId);
-    const rows = await sql.query<PlantRow & { readonly id: PlantId }>(select + list(wanted), wanted);
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    return ids.map((id) => byId.get(id));
+/** A plant as it is stored. */
+export interface StoredPlant extends Plant, Creation {
+  /** Greater after each change, and never again what it was, also if the id is free in between. */
+  readonly version: bigint;
+}
+
+/**
+ * The column of the version, null for a plant that was not edited since its creation, so that a
+ * create writes nothing: its version follows from the time of creation.
+ */
+export const versionColumn = "row_version";
+
+/**
+ * A version has the milliseconds since the epoch, and below them this many bits: random ones, so that
+ * a plant that is created again in the same millisecond has another version.
+ */
+const randomBits = 20;
+
+/** The version in a row, for SQL. */
+export const versionSql = `coalesce(${versionColumn}, created_at << ${randomBits})`;
+
+/** The version of a plant that was not edited since its creation. */
+export function createdVersion(createdAt: number): bigint {
+  return BigInt(createdAt) << BigInt(randomBits);
+}
+
+/** The version that an edit gives to a plant. */
+export function nextVersion(before: bigint | undefined, editedAt = Date.now()): bigint {
+  const random = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) >>> (32 - randomBits);
+  const version = createdVersion(editedAt) | BigInt(random);
+  return before !== undefined && version <= before ? before + 1n : version;
+}
+
+/** When a plant was created and last changed, in milliseconds since the epoch, for responses. */
+export function timesOf({ createdAt, version }: Pick<StoredPlant, "createdAt" | "version">) {
+  return { createdAt, changedAt: Number(version >> BigInt(randomBits)) };
+}
+
+/** The columns of a plant without its creation and version. */
+export function plantColumns({ fields }: Collection): string {
+  return ["id", ...fields.map(({ column }) => column)].join(", ");
+}
+
+/** The columns of a StoredPlant. */
+export function storedColumns(collection: Collection): string {
+  return `${plantColumns(collection)}, created_at, creator, ${versionSql} AS ${versionColumn}`;
+}
+
+/** The row of a StoredPlant; PostgreSQL has int8 as digits where nothing parses them. */
+export type StoredRow = PlantColumns & {
+  readonly id: PlantId;
+  readonly created_at: bigint | string;
+  readonly creator: bigint | number | null;
+  readonly row_version: bigint | string;
+};
+
+export function toPlant(collection: Collection, row: PlantColumns & { readonly id: PlantId }): Plant {
+  return { id: row.id, values: toValues(collection, row) };
+}
+
+export function toStored(collection: Collection, row: StoredRow): StoredPlant {
+  return {
+    ...toPlant(collection, row),
+    createdAt: Number(row.created_at),
+    creator: row.creator === null ? null : Number(row.creator),
+    version: BigInt(row.row_version),
   };
+}
+
+/** Reads the plants that are stored under some ids. Rejects with an OperatorError. */
+export async function findPlants(
+  collection: Collection,
+  sql: Pick<SqlConnection, "query">,
+  ids: readonly PlantId[],
+): Promise<Map<PlantId, StoredPlant>> {
+  const wanted = [...new Set(ids)];
+  const [first] = wanted;
+  if (first === undefined) return new Map();
+  // Few lengths, so that their statements stay prepared: an id more than once changes nothing.
+  while (!Number.isInteger(Math.log2(wanted.length))) wanted.push(first);
+  const rows = await sql.query<StoredRow>(
+    `SELECT ${storedColumns(collection)} FROM "${collection.table}" WHERE id IN ${list(wanted)}`,
+    wanted,
+  );
+  return new Map(rows.map((row) => [row.id, toStored(collection, row)]));
 }

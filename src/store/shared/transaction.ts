@@ -32,19 +32,16 @@ export class TransactionConflict extends Error {}
 /**
  * Compares, and makes the edits, in the caller's transaction, which it leaves with TransactionConflict.
  * Returns the statements that end it.
- *
- * @param collation see recordedEdits.
  */
 export function* transactionWork(
   contract: Contract,
   { reads, edits }: RecordedTransaction,
-  collation = "",
 ): SqlWork<readonly SqlStatement[]> {
   const found = reads.length === 0 ? [] : yield reads;
   if (reads.some((read, index) => digestOf(found[index] ?? []) !== read.found))
     throw new TransactionConflict();
   if (edits.length === 0) return [];
-  const { result, last } = yield* recordedEdits(contract, edits, collation);
+  const { result, last } = yield* recordedEdits(contract, edits);
   if (result.includes("changed")) throw new TransactionConflict();
   return last;
 }

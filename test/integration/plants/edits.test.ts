@@ -11,18 +11,20 @@ import {
   type Undone,
   undoRun,
 } from "../../../src/plants/edits.ts";
-import { findPlants } from "../../../src/plants/stored-plants.ts";
 import { type PlantStore, toEntries } from "../../../src/store/plant-store.ts";
+import { findPlants, type StoredPlant } from "../../../src/store/shared/plant-rows.ts";
 import type { SqlConnection } from "../../../src/store/sql-connection.ts";
 import { plant, plantStore, values } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
-import { editOne, exported, openedStore, runSql } from "../../support/stored-plants.ts";
+import { changed, changeOf, editOne, exported, openedStore, runSql } from "../../support/stored-plants.ts";
 
 const ada: Editor = { by: "command", uid: 1000, user: "ada", sudoUser: "bob" };
 const maxId = 2n ** 63n - 1n;
 
 interface OpenStore {
   readonly store: PlantStore;
+  /** Reads a plant that is stored. */
+  read(id: PlantId): Promise<StoredPlant>;
   readonly sql: SqlConnection;
   readonly database: string;
   /** Undoes edits, in a new run. */
@@ -42,23 +44,29 @@ for (const engine of engines) {
         const run = new EditRun(store, ada);
         return { undo: run.id, ...(await undoRun(plantStore, run, read, filter)) };
       };
-      await use({ store, sql: read, database, undo });
+      const readOne = async (id: PlantId) => {
+        const found = (await findPlants(plantStore, read, [id])).get(id);
+        if (found === undefined) throw new Error(`the plant ${id} is gone`);
+        return found;
+      };
+      await use({ store, sql: read, read: readOne, database, undo });
     }
 
     const ficus = plant({ id: -7n, name: "Ficus 🌿", tag: "" });
     const aloe = plant({ id: maxId, name: 'Aloe "vera"' });
 
     test("an edit and a deletion are recorded with who made them, and creates are not", async () => {
-      await withPlants([ficus, aloe], async ({ store, sql }) => {
+      await withPlants([ficus, aloe], async ({ store, sql, read }) => {
         const startedAt = Date.now();
         const run = new EditRun(store, ada);
         const renamed = plant({ id: -7n, name: "Ficus", tag: "tree" });
+        const [storedFicus, storedAloe] = [await read(-7n), await read(maxId)];
         expect(
           await run.edit(plantStore, [
-            { id: maxId, expected: aloe.values, replacement: undefined },
-            { id: 5n, expected: aloe.values, replacement: undefined },
-            { id: -7n, expected: aloe.values, replacement: undefined },
-            { id: -7n, expected: ficus.values, replacement: renamed.values },
+            changeOf(storedAloe, undefined),
+            changeOf({ ...storedAloe, id: 5n }, undefined),
+            changeOf({ ...storedFicus, version: storedFicus.version - 1n }, undefined),
+            changeOf(storedFicus, renamed.values),
           ]),
         ).toEqual(["done", "changed", "changed", "done"]);
         const { entries } = await listEdits(plantStore, sql, {});
@@ -68,10 +76,13 @@ for (const engine of engines) {
         ]);
         for (const { editedAt } of entries) expect(editedAt).toBeWithin(startedAt, Date.now() + 1);
         await new EditRun(store, { by: "console", client: "::1" }).edit(plantStore, [
-          { id: -7n, expected: renamed.values, replacement: ficus.values },
+          changeOf(await read(-7n), ficus.values),
         ]);
         const listed = async (filter: HistoryFilter) =>
-          (await listEdits(plantStore, sql, filter)).entries.map(({ id, after }) => [id, after?.values[0]]);
+          (await listEdits(plantStore, sql, filter)).entries.map(({ id, after }) => [
+            id,
+            (after as Plant | undefined)?.values[0],
+          ]);
         expect(await listed({ id: -7n })).toEqual([
           [-7n, ficus.values[0]],
           [-7n, "Ficus"],
@@ -92,7 +103,7 @@ for (const engine of engines) {
     test("an edit is made only to the plant that was expected, and later creates are compared with it", async () => {
       const id = 2n ** 62n;
       const [one, other] = [values({ name: "one", tag: "" }), values({ name: "other" })];
-      await withPlants([{ id, values: one }], async ({ store }) => {
+      await withPlants([{ id, values: one }], async ({ store, read }) => {
         const outcomesOf = (...all: Values[]) =>
           store.create(
             toEntries(
@@ -100,28 +111,34 @@ for (const engine of engines) {
               all.map((each) => ({ id, values: each })),
             ),
           );
-        for (const expected of [values({ name: "one" }), values({ name: "One", tag: "" }), other])
-          expect(await editOne(store, { id, expected, replacement: undefined })).toBe("changed");
-        expect(await editOne(store, { id, expected: one, replacement: other })).toBe("done");
+        const first = await read(id);
+        for (const version of [first.version - 1n, first.version + 1n, 0n])
+          expect(await editOne(store, changeOf({ ...first, version }, undefined))).toBe("changed");
+        const change = changeOf(first, other);
+        expect(await editOne(store, change)).toBe("done");
+        expect(await editOne(store, change)).toBe("changed");
+        expect(await read(id)).toEqual(changed(change));
         expect(await outcomesOf(one, other)).toEqual(["conflict", "unchanged"]);
-        expect(await editOne(store, { id, expected: other, replacement: undefined })).toBe("done");
+        // Back to the first values, with a version of its own.
+        expect(await editOne(store, changeOf(await read(id), one))).toBe("done");
+        expect(await editOne(store, changeOf(first, undefined))).toBe("changed");
+        expect(await editOne(store, changeOf(await read(id), undefined))).toBe("done");
         expect(await outcomesOf(one, other)).toEqual(["created", "conflict"]);
+        expect(await editOne(store, changeOf(first, undefined))).toBe("changed");
       });
     });
 
     test("edits beside creates of the same ids lose nothing that was acknowledged", async () => {
       const plants = Array.from({ length: 8 }, (_, index) => plant({ id: BigInt(index), name: "0" }));
-      await withPlants(plants, async ({ store, sql }) => {
-        const read = async (id: PlantId) => (await findPlants(plantStore, sql, [id])).get(id);
+      await withPlants(plants, async ({ store, read }) => {
         // Each plant counts up in its name, by two editors at a time, while creates of the first
         // and of a new plant arrive.
         const done = new Map(plants.map(({ id }) => [id, 0]));
         const editing = [...plants, ...plants].map(async ({ id }) => {
           for (let round = 0; round < 10; round++) {
             const stored = await read(id);
-            if (stored === undefined) throw new Error(`the plant ${id} is gone`);
             const replacement = values({ name: String(Number(stored.values[0]) + 1) });
-            if ((await editOne(store, { id, expected: stored.values, replacement })) === "done")
+            if ((await editOne(store, changeOf(stored, replacement))) === "done")
               done.set(id, (done.get(id) ?? 0) + 1);
           }
         });
@@ -139,17 +156,18 @@ for (const engine of engines) {
     });
 
     test("an undo brings back what was changed and deleted, with its creation, and can be undone", async () => {
-      await withPlants([ficus, aloe], async ({ store, sql, database, undo }) => {
+      await withPlants([ficus, aloe], async ({ store, sql, read, database, undo }) => {
         const before = await exported(database);
         const creationOf = (id: bigint) =>
           sql.query("SELECT created_at, creator FROM plants WHERE id = $1", [id]);
         const creation = await creationOf(maxId);
         const run = new EditRun(store, ada);
         // A plant that is edited twice in a run.
+        const first = changeOf(await read(-7n), values({ name: "1" }));
         await run.edit(plantStore, [
-          { id: -7n, expected: ficus.values, replacement: values({ name: "1" }) },
-          { id: -7n, expected: values({ name: "1" }), replacement: values({ name: "2", tag: "x" }) },
-          { id: maxId, expected: aloe.values, replacement: undefined },
+          first,
+          changeOf(changed(first), values({ name: "2", tag: "x" })),
+          changeOf(await read(maxId), undefined),
         ]);
         const after = await exported(database);
         const undone = await undo({ run: run.id });
@@ -171,7 +189,7 @@ for (const engine of engines) {
         const run = new EditRun(store, ada);
         await run.edit(
           plantStore,
-          plants.map(({ id, values: expected }) => ({ id, expected, replacement: undefined })),
+          plants.map(({ id }) => ({ id, expected: "any", replacement: undefined })),
         );
         await store.create(toEntries(plantStore, [plant({ id: 2n, name: "another" })]));
         await store.create(toEntries(plantStore, [plant({ id: 3n, name: "Rosa 3" })]));
@@ -189,35 +207,31 @@ for (const engine of engines) {
     });
 
     test("an undo counts a plant that was edited twice and has changed since once", async () => {
-      await withPlants([ficus], async ({ store, undo }) => {
+      await withPlants([ficus], async ({ store, read, undo }) => {
         const run = new EditRun(store, ada);
         const [first, second, third] = ["1", "2", "3"].map((name) => values({ name })) as [
           Values,
           Values,
           Values,
         ];
-        await run.edit(plantStore, [
-          { id: -7n, expected: ficus.values, replacement: first },
-          { id: -7n, expected: first, replacement: second },
-        ]);
-        expect(await editOne(store, { id: -7n, expected: second, replacement: third })).toBe("done");
+        const change = changeOf(await read(-7n), first);
+        await run.edit(plantStore, [change, changeOf(changed(change), second)]);
+        expect(await editOne(store, changeOf(await read(-7n), third))).toBe("done");
         expect(await undo({ run: run.id })).toMatchObject({ undone: 0, unchanged: 0, left: [-7n] });
-        // As it was between the two edits.
-        expect(await editOne(store, { id: -7n, expected: third, replacement: first })).toBe("done");
-        expect(await undo({ run: run.id })).toMatchObject({ undone: 1, unchanged: 0, left: [] });
+        // As it was between the two edits, by somebody else's change, which stays.
+        expect(await editOne(store, changeOf(await read(-7n), first))).toBe("done");
+        expect(await undo({ run: run.id })).toMatchObject({ undone: 0, unchanged: 0, left: [-7n] });
+        expect((await read(-7n)).values).toEqual(first);
       });
     });
 
     test("hundreds of edits of one plant in a run are undone as a whole, although the clock was set back", async () => {
-      await withPlants([ficus, aloe], async ({ store, database, undo }) => {
+      await withPlants([ficus, aloe], async ({ store, read, database, undo }) => {
         const before = await exported(database);
         const run = new EditRun(store, ada);
-        const names = [String(aloe.values[0]), ...Array.from({ length: 450 }, (_, index) => `name ${index}`)];
-        const edits = names.slice(1).map((name, index) => ({
-          id: maxId,
-          expected: values({ name: names[index] ?? "" }),
-          replacement: values({ name }),
-        }));
+        const edits = [changeOf(await read(maxId), values({ name: "name 0" }))];
+        for (let last = edits[0]; last !== undefined && edits.length < 450; edits.push(last))
+          last = changeOf(changed(last), values({ name: `name ${edits.length}` }));
         await run.edit(plantStore, edits);
         await runSql(database, "UPDATE edits SET edited_at = edited_at - 1000 * seq");
         const after = await exported(database);

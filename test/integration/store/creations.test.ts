@@ -1,12 +1,13 @@
 // When and by whom plants were created, on every engine.
 
 import { describe, expect, test } from "bun:test";
-import { findPlants } from "../../../src/plants/stored-plants.ts";
+import { creatorNames } from "../../../src/plants/stored-plants.ts";
 import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
 import { toEntries } from "../../../src/store/plant-store.ts";
+import { findPlants, type StoredPlant } from "../../../src/store/shared/plant-rows.ts";
 import { plant, plantStore, values } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
-import { editOne, openedStore, storedPlants, unexpected } from "../../support/stored-plants.ts";
+import { changeOf, editOne, openedStore, storedPlants, unexpected } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
@@ -28,23 +29,24 @@ for (const engine of engines) {
         plant({ id: BigInt(index + 10), name: "Rosa" }),
       );
       await server.create(toEntries(plantStore, imported, gardener));
-      await editOne(server, {
-        id: 1n,
-        expected: values({ name: "Ficus" }),
-        replacement: values({ name: "Ficus", tag: "indoor" }),
-      });
+      await using sql = await server.openSql();
+      const ficus = (await findPlants(plantStore, sql, [1n])).get(1n) as StoredPlant;
+      await editOne(server, changeOf(ficus, values({ name: "Ficus", tag: "indoor" })));
       const plants = await storedPlants(place.database);
       expect(plants.length).toBe(2_503);
-      const createdAt = expect.any(Number);
-      expect(plants.slice(0, 4).map(({ id, creation }) => ({ id: String(id), creation }))).toEqual([
-        { id: "1", creation: { createdAt, token: "gardener ü" } },
-        { id: "2", creation: { createdAt, token: "x".repeat(255) } },
-        { id: "3", creation: { createdAt, token: null } },
-        { id: "10", creation: { createdAt, token: "gardener ü" } },
+      const names = await creatorNames(sql, plants);
+      const creators = plants
+        .slice(0, 4)
+        .map(({ id, creator }) => [id, creator === null ? null : names.get(creator)]);
+      expect(creators).toEqual([
+        [1n, "gardener ü"],
+        [2n, "x".repeat(255)],
+        [3n, null],
+        [10n, "gardener ü"],
       ]);
-      for (const { creation } of plants) {
-        expect(creation?.createdAt).toBeGreaterThanOrEqual(startedAt);
-        expect(creation?.createdAt).toBeLessThanOrEqual(Date.now());
+      for (const { createdAt } of plants) {
+        expect(createdAt).toBeGreaterThanOrEqual(startedAt);
+        expect(createdAt).toBeLessThanOrEqual(Date.now());
       }
     });
 
@@ -63,9 +65,8 @@ for (const engine of engines) {
       );
       for (const plants of few)
         await server.create(toEntries(plantStore, plants), 1_000 + plants.length * 10);
-      const times = new Map(
-        (await storedPlants(place.database)).map(({ id, creation }) => [id, creation?.createdAt]),
-      );
+      const stored = await storedPlants(place.database);
+      const times = new Map(stored.map(({ id, createdAt }) => [id, createdAt]));
       expect([1n, 2n, 3n].map((id) => times.get(id))).toEqual([1_000, 1_010, 1_020]);
       expect(new Set(many.map(({ id }) => times.get(id)))).toEqual(new Set([1_001]));
     });
@@ -106,9 +107,8 @@ test("a store in memory knows the creators also after its plants were replaced",
     store.replace(empty);
     await store.create([{ collection: plantStore, plant: plant({ id, name: "Ficus" }), creator }]);
     const sql = await store.openSql();
-    expect((await findPlants(plantStore, sql, [id])).get(id)).toMatchObject({
-      id,
-      creation: { token: "gardener" },
-    });
+    const [found] = (await findPlants(plantStore, sql, [id])).values();
+    expect(found).toMatchObject({ id, creator });
+    expect((await creatorNames(sql, [found as StoredPlant])).get(creator)).toBe("gardener");
   }
 });

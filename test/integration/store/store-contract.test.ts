@@ -8,10 +8,11 @@ import { EditRun, listEdits } from "../../../src/plants/edits.ts";
 import type { MigrationReport } from "../../../src/store/migration/contract-change.ts";
 import { storeAt } from "../../../src/store/open-store.ts";
 import { type OpenOptions, type PlantStore, toEntries } from "../../../src/store/plant-store.ts";
+import { findPlants, type StoredPlant } from "../../../src/store/shared/plant-rows.ts";
 import { onlyCollection, shelfFields, shelves } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { settled } from "../../support/settled.ts";
-import { exported, openedStore, unexpected } from "../../support/stored-plants.ts";
+import { changeOf, exported, openedStore, unexpected } from "../../support/stored-plants.ts";
 
 const original = shelves(shelfFields);
 
@@ -88,9 +89,11 @@ for (const engine of engines)
     /** Changes or deletes the shelf of a new store. */
     async function edit(database: string, replacement: Values | undefined) {
       await using store = await openedStore(database);
-      const change = { id: 1n, expected: ["top", 3n, undefined], replacement } as const;
+      await using sql = await store.openSql();
+      const collection = onlyCollection(store.contract);
+      const shelf = (await findPlants(collection, sql, [1n])).get(1n) as StoredPlant;
       const run = new EditRun(store, { by: "command", user: "test" });
-      expect(await run.edit(onlyCollection(store.contract), [change])).toEqual(["done"]);
+      expect(await run.edit(collection, [changeOf(shelf, replacement)])).toEqual(["done"]);
     }
 
     const { name, size, kind } = shelfFields;
@@ -163,7 +166,11 @@ for (const engine of engines)
       await using store = await openedStore(database);
       await using sql = await store.openSql();
       const { entries } = await listEdits(store.contract, sql, {});
-      expect(entries.map(({ before, after }) => [before?.values, after?.values])).toEqual([
+      expect(
+        entries.map((entry) =>
+          [entry.before, entry.after].map((each) => (each as Plant | undefined)?.values),
+        ),
+      ).toEqual([
         [
           ["top", undefined, 3n],
           ["top", "b", 4n],

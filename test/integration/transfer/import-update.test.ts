@@ -49,10 +49,10 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
 
       const { exitCode, stderr } = await command("--update");
       expect(exitCode).toBe(3);
-      const [, runId = ""] =
-        /^1 created, 4 replaced, 1 already stored, 1 rejected; "plantstore history --undo (\w+) --database [^"]+" brings back/.exec(
-          stderr,
-        ) ?? [];
+      const runOf = (text: string) =>
+        /"plantstore history --undo (\w+) --database [^"]+" brings back/.exec(text)?.[1] ?? "";
+      const runId = runOf(stderr);
+      expect(stderr).toStartWith("1 created, 4 replaced, 1 already stored, 1 rejected; ");
       expect(runId).not.toBe("");
       const after = await store.exported();
       expect(after).toBe(
@@ -61,6 +61,10 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       );
       const again = await command("--update");
       expect(again.exitCode).toBe(3);
+      expect(await store.exported()).toBe(after);
+      // It has replaced the plants of two records again, so that it is undone first.
+      const undoAgain = await store.run("history", "--undo", runOf(again.stderr));
+      expect(undoAgain.stderr).toContain(" 0 changed since");
       expect(await store.exported()).toBe(after);
 
       await store.run("update", "2", "--name", "Ficus lyrata");

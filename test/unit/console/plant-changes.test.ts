@@ -11,7 +11,7 @@ import { readContract } from "../../../src/openapi/description/read-contract.ts"
 import { EditRun } from "../../../src/plants/edits.ts";
 import { toEntries } from "../../../src/store/plant-store.ts";
 import { consoleContext, contractWith, MemoryContext, statusOf } from "../../support/console.ts";
-import { plant, plantStore, type SingleContract, toPlants } from "../../support/contracts.ts";
+import { plant, plantStore, type SingleContract } from "../../support/contracts.ts";
 import { plantJson } from "../../support/http.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -133,7 +133,9 @@ test("many plants get a tag, and are deleted, in one run each, but not what has 
   const { run } = await edit(tagged, "delete");
   expect(await shown(context, { group: "t".repeat(80) })).toBe("");
   expect(await changes.undo({ run, id: "" }, client)).toMatchObject({ undone: 1_089 });
-  expect(await shown(context, { group: "t".repeat(80) })).toBe(tagged);
+  const restored = await shown(context, { group: "t".repeat(80) });
+  const idsOf = (versions: string) => versions.replaceAll(/:\d+/g, "");
+  expect([restored === tagged, idsOf(restored)]).toEqual([false, idsOf(tagged)]);
   expect(await edit(await shown(context, { idMin: "3", idMax: "3" }), "group")).toMatchObject({ edited: 1 });
   expect(context.store.get(plantStore, 3n)).toEqual(plant({ id: 3n, name: "Rosa" }));
 
@@ -192,16 +194,25 @@ test("the history of a plant has its newest edits, and undoes them", async () =>
       run: expect.any(String),
       editedAt: expect.stringMatching(/^20.*Z$/),
       editor: { by: "console", client },
-      before: ["Rosa canina", ""],
-      after: null,
+      kind: "deleted",
+      changes: [
+        { name: "name", before: "Rosa canina", after: null },
+        { name: "tag", before: "", after: null },
+      ],
     },
-    expect.objectContaining({ before: ["Rosa", null], after: ["Rosa canina", ""] }),
+    expect.objectContaining({
+      kind: "changed",
+      changes: [
+        { name: "name", before: "Rosa", after: "Rosa canina" },
+        { name: "tag", before: null, after: "" },
+      ],
+    }),
   ]);
   const [deletion = "", change = ""] = listed.map(({ run }) => run);
   const undo = (run: string, id: string) => changes.undo({ run, id }, client);
-  expect(await undo(change, "")).toEqual({ undone: 0, unchanged: 0, leftCount: 1 });
-  expect(await undo(deletion, "7")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
-  expect(await undo(change, "")).toEqual({ undone: 1, unchanged: 0, leftCount: 0 });
+  expect(await undo(change, "")).toMatchObject({ undone: 0, unchanged: 0, leftCount: 1 });
+  expect(await undo(deletion, "7")).toMatchObject({ undone: 1, unchanged: 0, leftCount: 0 });
+  expect(await undo(change, "")).toMatchObject({ undone: 1, unchanged: 0, leftCount: 0 });
   expect(context.store.get(plantStore, 7n)).toEqual(plant({ id: 7n, name: "Rosa" }));
   expect(await statusOf(undo(change, "8"))).toBe(404);
   expect(await statusOf(undo(change, "x"))).toBe(400);
@@ -217,7 +228,7 @@ test("an undo that fails halfway reports what it has undone", async () => {
   const deletion = new EditRun(context.store, { by: "console" });
   await deletion.edit(
     plantStore,
-    toPlants(plants).map(({ id, values }) => ({ id, expected: values, replacement: undefined })),
+    plants.map(({ id }) => ({ id, expected: "any", replacement: undefined })),
   );
   let calls = 0;
   const store: Pick<typeof context.store, "contract" | "edit" | "openSql"> = {

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
 import { Groups, Turns, TurnTimeout } from "../../../src/store/groups.ts";
-import { rowReader } from "../../../src/store/shared/plant-rows.ts";
+import { findPlants } from "../../../src/store/shared/plant-rows.ts";
 import type { SqlValue } from "../../../src/store/sql-connection.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { settled } from "../../support/settled.ts";
@@ -117,17 +117,17 @@ test("turns run one at a time, in the order of their caller, also after one that
 
 test("plants are read by a query of few lengths, each id once", async () => {
   const asked: (readonly SqlValue[])[] = [];
-  const read = rowReader(
-    {
-      async query<Row>(_: string, ids: readonly SqlValue[] = []): Promise<Row[]> {
-        asked.push(ids);
-        return [{ id: 2n }, { id: 4n }] as Row[];
-      },
+  const sql = {
+    async query<Row>(_: string, ids: readonly SqlValue[] = []): Promise<Row[]> {
+      asked.push(ids);
+      const row = { created_at: 1n, creator: null, row_version: 5n, name: "Rosa" };
+      return [2n, 4n].map((id) => ({ ...row, id })) as Row[];
     },
-    plantStore,
-  );
+  };
   const ids: PlantId[] = [2n, -3n, 4n, 2n];
-  expect(await read(ids)).toEqual([{ id: 2n }, undefined, { id: 4n }, { id: 2n }] as never[]);
+  const found = await findPlants(plantStore, sql, ids);
+  expect([...found.keys()]).toEqual([2n, 4n]);
+  expect(found.get(4n)).toMatchObject({ id: 4n, values: ["Rosa", undefined], createdAt: 1, version: 5n });
   // Three ids, filled up to four.
   expect(asked).toEqual([[2n, -3n, 4n, 2n]]);
 });

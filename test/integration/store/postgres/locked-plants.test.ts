@@ -4,9 +4,10 @@ import { afterAll, expect, spyOn, test } from "bun:test";
 import { Client } from "pg";
 import { openOperationStore } from "../../../../src/store/operation-store.ts";
 import { PlantLocked } from "../../../../src/store/plant-store.ts";
-import { values } from "../../../support/contracts.ts";
+import { findPlants, type StoredPlant } from "../../../../src/store/shared/plant-rows.ts";
+import { plantStore, values } from "../../../support/contracts.ts";
 import { sharedPostgres } from "../../../support/postgres.ts";
-import { openedStore, storedPlants, storePlants } from "../../../support/stored-plants.ts";
+import { changeOf, openedStore, storedPlants, storePlants } from "../../../support/stored-plants.ts";
 
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -27,10 +28,14 @@ test("of a group of edits only that of the locked plant fails", async () => {
   await other.query("BEGIN; SELECT FROM plants WHERE id = 3 FOR UPDATE");
 
   const groups = spyOn(store, "edit");
-  const rename = { expected: values({ name: "Ficus" }), replacement: values({ name: "Rosa" }) };
+  const ficuses = await findPlants(plantStore, single, ids);
   const record = { table: "plants", run: "r", seq: 1, editor: "{}", editedAt: 1 };
   // The first one goes alone, and the others are the next group.
-  const results = await Promise.allSettled(ids.map((id) => edit([{ ...record, edit: { id, ...rename } }])));
+  const results = await Promise.allSettled(
+    ids.map((id) =>
+      edit([{ ...record, edit: changeOf(ficuses.get(id) as StoredPlant, values({ name: "Rosa" })) }]),
+    ),
+  );
   await other.end();
   expect(groups.mock.calls.map(([edits]) => edits.length)).toEqual([1, 3, 1, 1, 1]);
   const outcomes = results.map((result) => (result.status === "fulfilled" ? result.value : [result.reason]));

@@ -52,7 +52,7 @@ class Engine implements AsyncDisposable {
   }
 
   async exported(): Promise<Plant[]> {
-    return (await storedPlants(this.#address)).map(({ creation: _, ...plant }) => plant);
+    return (await storedPlants(this.#address)).map(({ id, values }) => ({ id, values }));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

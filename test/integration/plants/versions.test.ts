@@ -1,0 +1,197 @@
+// The version of a resource: every change raises it, it never comes back, and tags, conditions,
+// operators' edits and undo go by it; on every engine, for each kind of id.
+
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { sendJson } from "../../support/contract-sandbox.ts";
+import { jsonOf, objectOf, thingsDocument } from "../../support/descriptions.ts";
+import { engines } from "../../support/engines.ts";
+import type { Answer } from "../../support/http.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+const kinds = {
+  int64: { schema: { type: "integer", format: "int64" }, id: 9_007_199_254_740_993n },
+  uuid: { schema: { type: "string", format: "uuid" }, id: "0198c5a1-7b3e-7c4f-8a2d-1f2e3d4c5b6a" },
+  text: { schema: { type: "string" }, id: "Ä/b c" },
+} as const;
+
+/** Things that clients create, get, replace, change and delete. */
+function things(idSchema: object, more: object = {}): string {
+  const properties = { id: idSchema, name: { type: "string" }, size: { type: "integer" }, ...more };
+  const thing = objectOf(properties, ["id"]);
+  const ok = { description: "ok", ...jsonOf(thing) };
+  const edit = { requestBody: jsonOf(thing), responses: { 200: ok } };
+  const parameters = [{ name: "id", in: "path", required: true, schema: idSchema }];
+  const item = {
+    parameters,
+    get: { responses: { 200: ok } },
+    put: { ...edit, responses: { 200: ok, 201: ok } },
+    patch: edit,
+    delete: { responses: { 204: { description: "gone" } } },
+  };
+  return JSON.stringify(thingsDocument({ body: thing, item }));
+}
+
+for (const engine of engines)
+  for (const [kind, { schema, id }] of Object.entries(kinds))
+    describe(`${engine.name}, ${kind}`, () => {
+      /** Runs a test on a server of things. */
+      async function withThings(
+        use: (server: {
+          request(method: string, body?: object, headers?: Record<string, string>): Promise<Answer>;
+          command(...args: string[]): Promise<string>;
+          file(name: string, text: string): string;
+          serve(text: string): Promise<void>;
+        }) => Promise<void>,
+      ) {
+        using folder = new TemporaryFolder();
+        const text = things(schema);
+        await using place = await engine.createTestStore({ text });
+        const path = folder.file("things.json");
+        const start = (contract: string) => {
+          writeFileSync(path, contract);
+          const args = ["--contract", path, "--open"];
+          return RunningServer.startInProcess({ database: place.database, args });
+        };
+        let server = await start(text);
+        const json = (body: object) =>
+          JSON.stringify({ id, ...body }, (_, value) =>
+            typeof value === "bigint" ? JSON.rawJSON(String(value)) : value,
+          );
+        try {
+          await use({
+            request: (method, body, headers = {}) =>
+              sendJson(
+                `${server.url}/things${method === "POST" ? "" : `/${encodeURIComponent(String(id))}`}`,
+                method,
+                body && json(body),
+                { "Content-Type": "application/json", ...headers },
+              ),
+            async command(...args) {
+              const { stdout, stderr } = await server.command(...args);
+              return stdout + stderr;
+            },
+            file(name, lines) {
+              writeFileSync(folder.file(name), lines);
+              return folder.file(name);
+            },
+            async serve(contract) {
+              await server[Symbol.asyncDispose]();
+              server = await start(contract);
+            },
+          });
+        } finally {
+          await server[Symbol.asyncDispose]();
+        }
+      }
+
+      const runOf = (text: string) => /--undo (\w+)/.exec(text)?.[1] ?? "";
+      const record = (name: string) => {
+        const text = typeof id === "bigint" ? String(id) : JSON.stringify(id);
+        return `{"id":${text},"name":"${name}"}\n`;
+      };
+
+      test("a tag never comes back, neither by a change nor by a deletion", async () => {
+        await withThings(async ({ request, command, file, serve }) => {
+          const tags: string[] = [];
+          const note = async (answer: Answer | string) => {
+            if (typeof answer !== "string") expect(answer.status).toBeOneOf([200, 201, 204]);
+            const current = await request("GET");
+            if (current.status === 200) tags.push(current.headers.get("etag") ?? "");
+          };
+          const created = await request("POST", { name: "one" });
+          await note(created);
+          expect(created.headers.get("etag")).toBe(tags[0] ?? "");
+          for (const [method, name] of [
+            ["PUT", "two"],
+            ["PUT", "one"],
+            ["PATCH", "two"],
+            ["PATCH", "one"],
+          ] as const) {
+            const changed = await request(method, { name });
+            await note(changed);
+            expect(changed.headers.get("etag")).toBe(tags.at(-1) ?? "");
+          }
+          await note(await request("DELETE"));
+          await note(await request("POST", { name: "one" }));
+          await note(await request("DELETE"));
+          await note(await request("PUT", { name: "one" }));
+          const update = await command("update", String(id), "--name", "two");
+          expect(update).toContain("undoes this");
+          await note(update);
+          await note(await command("history", "--undo", runOf(update)));
+          const deletion = await command("delete", String(id));
+          await note(deletion);
+          await note(await command("history", "--undo", runOf(deletion)));
+          const imported = await command(
+            "import",
+            "--update",
+            file("a.ndjson", record("two") + record("one")),
+          );
+          await note(imported);
+          expect(tags).toHaveLength(11);
+          expect(new Set(tags).size).toBe(tags.length);
+
+          const [first = ""] = tags;
+          const current = tags.at(-1) ?? "";
+          const ifMatch = (tag: string) => ({ "If-Match": tag });
+          for (const method of ["PUT", "PATCH"])
+            expect((await request(method, { name: "lost" }, ifMatch(first))).status).toBe(412);
+          expect((await request("DELETE", undefined, ifMatch(first))).status).toBe(412);
+          expect((await request("GET", undefined, { "If-None-Match": first })).status).toBe(200);
+          expect((await request("GET", undefined, { "If-None-Match": current })).status).toBe(304);
+
+          // The contract changes what the response has.
+          await serve(things(schema, { colour: { type: "string" } }));
+          expect((await request("GET", undefined, { "If-None-Match": current })).status).toBe(200);
+        });
+      });
+
+      test("an undo leaves a resource that was deleted and created again", async () => {
+        await withThings(async ({ request, command }) => {
+          expect((await request("PUT", { name: "one" })).status).toBe(201);
+          const runs = (await command("history", "--json")).trim().split("\n");
+          const { run } = JSON.parse(runs[0] ?? "") as { readonly run: string };
+          await request("DELETE");
+          await request("POST", { name: "one" });
+          expect(await command("history", "--undo", run)).toContain("0 undone");
+          expect(await request("GET")).toMatchObject({ status: 200, json: { name: "one" } });
+          // Deleted again, it is not what the first deletion left.
+          const deletion = await command("delete", String(id));
+          await request("POST", { name: "two" });
+          await request("DELETE");
+          expect(await command("history", "--undo", runOf(deletion))).toContain("1 changed since");
+          expect((await request("GET")).status).toBe(404);
+        });
+      });
+
+      test("an undo leaves a client's change back to what an import had made in between", async () => {
+        await withThings(async ({ request, command, file }) => {
+          await request("POST", { name: "one" });
+          const records = file("twice.ndjson", record("two") + record("three"));
+          const run = runOf(await command("import", "--update", records));
+          await request("PATCH", { name: "two" });
+          expect(await command("history", "--undo", run)).toContain("0 undone");
+          expect(await request("GET")).toMatchObject({ json: { name: "two" } });
+        });
+      });
+
+      test("what was edited in several runs is undone from the last one to the first, and back", async () => {
+        await withThings(async ({ request, command }) => {
+          await request("POST", { name: "0" });
+          const runs: string[] = [];
+          for (const name of ["1", "2"])
+            runs.push(runOf(await command("update", String(id), "--name", name)));
+          runs.push(runOf(await command("delete", String(id))));
+          const undo = async (run: string) =>
+            /run of this undo is (\w+)/.exec(await command("history", "--undo", run))?.[1];
+          for (let round = 0; round < 2; round++) {
+            const undos: (string | undefined)[] = [];
+            for (const run of runs.toReversed()) undos.push(await undo(run));
+            expect(await request("GET")).toMatchObject({ json: { name: "0" } });
+            for (const run of undos.toReversed()) expect(await undo(run ?? "")).toBeString();
+            expect((await request("GET")).status).toBe(404);
+          }
+        });
+      });
+    });
