@@ -9,7 +9,7 @@ import { contractFile } from "../../support/contract-sandbox.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { runCommand, TemporaryFolder } from "../../support/server.ts";
-import { startBuggyServer } from "./buggy-server.ts";
+import { type Bug, headerValues, type Message, setText, startBuggyServer, textOf } from "./buggy-server.ts";
 import { altersText } from "./kinds-of-bugs.ts";
 
 const file = contractFile("estate.yaml");
@@ -127,6 +127,80 @@ test("a collection that the server does not have cannot be checked, beside other
   );
   expect(stdout).toContain("In all 2 of 2 rules hold");
   expect(exitCode).toBe(3);
+});
+
+test.each([
+  [
+    "contract.token-required",
+    "a GET of one that needs no token",
+    (request: Message, _: unknown) => {
+      if (/^GET \/couriers\/[^ ]/.test(request.start) && headerValues(request, "authorization").length === 0)
+        request.headers.push(["Authorization", `Bearer ${token}`]);
+    },
+  ],
+  [
+    "contract.change",
+    "a PATCH that forgets other members",
+    (request: Message) => {
+      if (!request.start.startsWith("PATCH /parcels/")) return;
+      setText(request, textOf(request).replace("{", '{"weight":1,'));
+    },
+  ],
+] as const)("%s finds %s", async (rule, _, request) => {
+  const bug: Bug = { breaks: [rule], request: request as Bug["request"] & object };
+  using buggy = await startBuggyServer((sent) => service.server.fetch(sent), token, bug);
+  const { exitCode, stdout } = await check(buggy.url, "--rule", rule);
+  expect(stdout).toContain(`FAIL ${rule}`);
+  expect(exitCode).toBe(1);
+});
+
+test("members that the schema of errors does not require may be missing", async () => {
+  const loose = folder.file("loose.yaml");
+  await Bun.write(
+    loose,
+    text.replace("      required: [message]\n      properties: { message:", "      properties: { message:"),
+  );
+  expect(await Bun.file(loose).text()).not.toBe(text);
+  const bug: Bug = {
+    breaks: [],
+    response: (response) => setText(response, textOf(response).replace(/^\{"message":.*\}$/, "{}")),
+  };
+  using buggy = await startBuggyServer((sent) => service.server.fetch(sent), token, bug);
+  const args = [
+    "--contract",
+    loose,
+    "--url",
+    buggy.url,
+    "--token",
+    token,
+    "--rule",
+    "contract.error-members",
+  ];
+  const { exitCode, stdout } = await runCommand(["conformance", ...args]);
+  expect({ exitCode, stdout }).toEqual({
+    exitCode: 0,
+    stdout: expect.stringContaining("contract.error-members"),
+  });
+});
+
+test("what is not checked is said first, and fails with --strict", async () => {
+  const textless = folder.file("textless.yaml");
+  await Bun.write(textless, text.replace("name: { type: string,", 'name: { type: string, pattern: "^G",'));
+  const args = ["--contract", textless, "--url", service.url, "--token", token, "--rule", "contract.create"];
+  const { exitCode, stdout } = await runCommand(["conformance", ...args]);
+  expect(stdout.split("\n")[2]).toBe("1 of 3 collections are not checked: couriers");
+  expect(exitCode).toBe(0);
+  expect((await runCommand(["conformance", ...args, "--strict"])).exitCode).toBe(3);
+});
+
+test("a URL of a host is followed to the path of the contract's server", async () => {
+  await using sandbox = await RunningSandbox.startInProcess({ args: ["--contract", file] });
+  const { origin, pathname } = new URL(sandbox.url);
+  expect(pathname).toBe("/v1");
+  const args = ["--contract", file, "--url", origin, "--token", sandbox.token, "--rule", "contract.create"];
+  const { exitCode, stdout } = await runCommand(["conformance", ...args]);
+  expect(stdout).toStartWith(`Estate conformance of ${sandbox.url}\n`);
+  expect(exitCode).toBe(0);
 });
 
 test("a collection that the contract does not have is an error", async () => {

@@ -126,6 +126,7 @@ test("the report of several collections is grouped by them", () => {
   const own = formatTextReports(alone(report));
   const text = [
     ...own.slice(0, 2),
+    "2 of 4 collections are not checked: rooms, keys",
     "",
     "parcels:",
     ...own.slice(2),

@@ -26,8 +26,12 @@ export function formatTextReports(all: readonly CollectionReport[]): string[] {
   const [first] = reports;
   if (all.length === 1 || first === undefined)
     return reports.flatMap((report) => [...titleLines(report), ...resultLines(report)]);
+  const unchecked = all.flatMap((each) => ("report" in each ? [] : [each.name]));
   return [
     ...titleLines(first),
+    ...(unchecked.length === 0
+      ? []
+      : [`${unchecked.length} of ${all.length} collections are not checked: ${unchecked.join(", ")}`]),
     ...all.flatMap((each) => [
       "",
       `${each.name}:`,

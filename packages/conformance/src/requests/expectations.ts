@@ -10,7 +10,11 @@ import {
   type ErrorShape,
   formOf,
 } from "../../../../src/contract/error-format.ts";
+import type { Json } from "../../../../src/json/json-values.ts";
 import { decodeUtf8 } from "../../../../src/json/utf8.ts";
+import { expandSchema } from "../../../../src/openapi/description/expanded-schema.ts";
+import { Place } from "../../../../src/openapi/document/place.ts";
+import { requiredOf } from "../../../../src/openapi/schema/restrictions.ts";
 import { escapeCharacter } from "../failures/transcript-text.ts";
 import { type HttpResponse, headerOf } from "../wire/response-parser.ts";
 import { ErrorViolation, PlantViolation, RuleViolation } from "../wire/rule-ends.ts";
@@ -141,12 +145,24 @@ export function errorShapeOf(contents: Contents, response: HttpResponse): ErrorS
 export function expectErrorBody(contents: Contents, response: HttpResponse): ErrorFields {
   const fields: { error: number | undefined; message: string } = { error: undefined, message: "" };
   try {
-    const { members } = errorShapeOf(contents, response);
-    expectErrorMembers(members, parseObject(response), response.status, fields);
+    const { members, schema } = errorShapeOf(contents, response);
+    const isRequired = requiredNames(contents, schema);
+    const body = parseObject(response);
+    const present = members.filter(([name]) => name in body || isRequired(name));
+    expectErrorMembers(present, body, response.status, fields);
   } catch (error) {
     throw error instanceof RuleViolation ? new ErrorViolation(error.message) : error;
   }
   return fields;
+}
+
+/** Tells the members that a described error must have; all, of one that no schema describes. */
+function requiredNames({ contract: { document } }: Contents, schema: Json | undefined) {
+  if (schema === undefined) return () => true;
+  // Within the document, so that a reference leads to its components.
+  const root = Place.root({ ...document, "x-error": schema });
+  const names = requiredOf(expandSchema(root.at("x-error")));
+  return (name: string) => names.includes(name);
 }
 
 function expectErrorMembers(

@@ -1,8 +1,10 @@
 // Checks the create: what it accepts, what it returns, and that it requires a token.
 
+import type { ServedOperation } from "../../../../src/contract/contract.ts";
 import { formOf } from "../../../../src/contract/error-format.ts";
 import { type Contents, objectJson } from "../requests/contents.ts";
 import {
+  createdId,
   errorShapeOf,
   expectAccepted,
   expectClientError,
@@ -21,6 +23,7 @@ import {
 import { isCreate } from "../wire/request-parts.ts";
 import { RuleSkipped, RuleViolation } from "../wire/rule-ends.ts";
 import { ofEveryResponse } from "./every-response.ts";
+import { sendOperation } from "./operation-rules.ts";
 import {
   byContract,
   byDecision,
@@ -242,7 +245,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     "token-required": {
       unfit: noToken,
       title:
-        "A create without the token, with another or with another scheme is rejected, and nothing is stored.",
+        "A create without the token, with another or with another scheme is rejected, and nothing is stored; so is every other operation that needs a token, without it.",
       required: byContract(...security, rfc(6750, "2.1")),
       run: async (check) => {
         const { token } = check.target;
@@ -271,6 +274,21 @@ export function contractRules(contents: Contents): readonly Rule[] {
           const next = await check.create(contents.plantJson(id, "with the token"));
           expectAccepted(next, `the plant is stored, although its create got ${response.status}`);
         });
+        const guarded = (["get", "list", "replace", "change", "delete"] as const).filter(
+          (name) => collection.operations[name]?.access.isOpen === false,
+        );
+        if (guarded.length === 0) return;
+        const id = createdId(contents, await check.create(check.plant()));
+        await check.cases(
+          Object.fromEntries(guarded.map((name) => [`${name} without a token`, name])),
+          async (name) => {
+            const { access } = collection.operations[name] as ServedOperation;
+            const headers = contents.credentials(null, access);
+            const body = ["replace", "change"].includes(name) ? { body: check.plant() } : {};
+            const below = name === "list" ? "" : `/${id}`;
+            expectClientError(await sendOperation(check, name, below, { ...body, headers }));
+          },
+        );
       },
     },
     "token-of-each-request": {

@@ -21,7 +21,7 @@ import type { HttpResponse } from "../wire/response-parser.ts";
 import { byContract, byStandard, openapi, placesIn, type Rule, rfc, rulesOf } from "./rule.ts";
 
 const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", delete: "DELETE" } as const;
-type Operation = Exclude<OperationName, "create">;
+export type Operation = Exclude<OperationName, "create">;
 
 /** The place of an operation of one resource in the description. */
 export function itemPlace({ contract, collection }: Contents, operation: Operation): string {

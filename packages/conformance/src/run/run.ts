@@ -124,7 +124,8 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
  * responses: a rule that builds on plain creates cannot be judged where they go wrong.
  */
 async function preflight(state: RunState): Promise<string | undefined> {
-  const client = new TestClient(state);
+  const { url } = state.target;
+  let client = new TestClient(state);
   for (const tag of [undefined, "preflight"]) {
     const id = client.id();
     const name = `preflight ${id % 1_000n}`;
@@ -132,6 +133,14 @@ async function preflight(state: RunState): Promise<string | undefined> {
     try {
       let response = await client.create(body);
       if (response.status >= 500) response = await client.create(body);
+      if ([404, 405].includes(response.status) && url.pathname === "/") {
+        // The URL is that of a host: the contract may say where the service is.
+        url.pathname = state.contents.contract.basePath;
+        const below = new TestClient(state);
+        const found = await below.create(body);
+        if ([404, 405].includes(found.status)) url.pathname = "/";
+        else [client, response] = [below, found];
+      }
       if (tag === undefined && response.status >= 300) return describeRejection(response, state);
       expectPlant(state.contents, response, { name, tag });
     } catch (error) {
