@@ -13,6 +13,8 @@ export interface PageField {
   /** Whether the value is a text, which JSON has in quotes. */
   readonly isText: boolean;
   readonly isNullable: boolean;
+  /** Whether it is an object of the members that no property names. */
+  readonly isOthers: boolean;
   /** The type with an example, for fields that do not take any text; "" for others. */
   readonly hint: string;
 }
@@ -74,6 +76,7 @@ function pageCollection(collection: Collection, basePath: string): PageCollectio
       isRequired: field.isRequired,
       isText: /^text\b/.test(field.type.kind),
       isNullable: field.type.kind.endsWith(" or null"),
+      isOthers: field.isOthers,
       hint: hintOf(field),
     })),
     title: titleField === undefined ? -1 : fields.indexOf(titleField),

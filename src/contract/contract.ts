@@ -7,7 +7,7 @@ import type { Json } from "../json/json-values.ts";
 import type { Access } from "./access.ts";
 import type { ErrorFormat } from "./error-format.ts";
 import type { IdFormat, PlantId } from "./plant-id.ts";
-import type { SchemaCheck } from "./schema-check.ts";
+import type { SchemaCheck, Work } from "./schema-check.ts";
 import type { FieldType, FieldValue } from "./stored-types.ts";
 
 /** A property of the resource besides its id. */
@@ -30,6 +30,13 @@ export interface Field {
   readonly schema: Json;
   /** Whether responses have it, or what they leave out of its values: what is writeOnly. */
   readonly shown: Shown;
+  /**
+   * Whether its value is an object of the members that no property names. It is the last field, and
+   * its members are those of the resource.
+   */
+  readonly isOthers: boolean;
+  /** Picks these members from a body. */
+  readonly gather: ((json: string, work: Work) => string | undefined) | undefined;
   /** The keywords of the schema that restrict values, in a text that is equal where they are. */
   readonly restrictions: string;
 }

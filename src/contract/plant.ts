@@ -119,10 +119,13 @@ function toJson(
     const value = values[index];
     const own = shown?.[index] ?? true;
     if (own === false || (value === undefined && absent?.[index] === undefined)) continue;
-    const { jsonName, type } = fields[index] as Field;
-    if (json.length > 1) json += ",";
+    const { jsonName, type, isOthers } = fields[index] as Field;
     const written = value === undefined ? absent?.[index] : type.toJson(value);
-    json += jsonName + (own === true ? written : filterJson(String(written), own));
+    const shownJson = own === true ? written : filterJson(String(written), own);
+    // An object of other members is none itself.
+    if (isOthers && shownJson === "{}") continue;
+    if (json.length > 1) json += ",";
+    json += isOthers ? shownJson?.slice(1, -1) : jsonName + shownJson;
   }
   return `${json}}`;
 }
@@ -144,9 +147,11 @@ function wrapped({ wrapper }: Collection, json: string): string {
 export function sampleBody(collection: Collection, number: bigint): string {
   const { type } = collection.id;
   const id = type.kind === "integer" ? number : (collection.examples[0] as Plant).id;
-  const members = sampleValues(collection).map((value, index) => {
-    const { jsonName, type } = collection.fields[index] as Field;
-    return `${jsonName} ${type.toJson(value as FieldValue)}`;
+  const members = sampleValues(collection).flatMap((value, index) => {
+    const { jsonName, type, isOthers } = collection.fields[index] as Field;
+    const json = type.toJson(value as FieldValue);
+    if (!isOthers) return [`${jsonName} ${json}`];
+    return json === "{}" ? [] : [json.slice(1, -1)];
   });
   const chosen = collection.id.isRequired
     ? [`${JSON.stringify(collection.id.name)}: ${type.toJson(id)}`]
@@ -297,7 +302,11 @@ function validate(
   const errors: BodyError[] = [];
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index] as Field;
-    const { name, type } = field;
+    const { name, type, gather } = field;
+    if (gather !== undefined) {
+      values.push(gather(text.trim(), work));
+      continue;
+    }
     // Every object inherits members such as "constructor".
     const value = Object.hasOwn(members, name) ? members[name] : undefined;
     if (value === undefined) {

@@ -17,7 +17,7 @@ function sentCollection({ id, fields, ...collection }: Collection) {
   return {
     ...collection,
     id: withKind(id),
-    fields: fields.map(withKind),
+    fields: fields.map((field) => withKind({ ...field, gather: undefined })),
     // A store needs neither, and they have types and checks.
     ...{ body: undefined, titleField: undefined, groupField: undefined },
     operations: { create: { ...create, headers: undefined } },

@@ -309,7 +309,7 @@ function findUnstorable(value: string): string | undefined {
  *
  * @param text valid JSON. A megabyte takes 5 ms.
  */
-function compactJson(text: string): string {
+export function compactJson(text: string): string {
   let compact = "";
   let start = 0;
   for (let at = 0; at < text.length; at++) {

@@ -59,6 +59,21 @@ export function filterJson(json: string, filter: JsonFilter): string {
   return first === openBrace || first === openBracket ? new Filtering(json).apply([filter], 0, 0) : json;
 }
 
+/** An object of the members that are picked by their names, each once: of several with a name the last. */
+export function pickMembers(json: string, isPicked: (name: string) => boolean): string {
+  const found = new Map(new Filtering(json).members(0).map((member) => [member.name, member.json] as const));
+  const picked = [...found].filter(([name]) => isPicked(name));
+  return `{${picked.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
+}
+
+/** A member of an object: its name, its JSON, and the indexes of both. */
+interface TextMember {
+  readonly name: string;
+  readonly json: string;
+  readonly start: number;
+  readonly value: number;
+}
+
 class Filtering {
   readonly #json: string;
   /** The index after each object and array, by the index of its bracket. */
@@ -87,17 +102,22 @@ class Filtering {
     return this.#json.slice(start, this.#valueEnd(start));
   }
 
-  #object(filters: readonly JsonFilter[], start: number, depth: number): string {
-    const members: { readonly name: string; readonly start: number; readonly value: number }[] = [];
+  /** The members of the object that begins at an index. */
+  members(start: number): TextMember[] {
+    const found: TextMember[] = [];
     for (let at = start + 1; this.#json.charCodeAt(at) === quote; ) {
       const colon = this.#stringEnd(at);
-      members.push({ name: JSON.parse(this.#json.slice(at, colon)), start: at, value: colon + 1 });
-      at = this.#valueEnd(colon + 1) + 1;
+      const [value, end] = [colon + 1, this.#valueEnd(colon + 1)];
+      const name = JSON.parse(this.#json.slice(at, colon));
+      found.push({ name, json: this.#json.slice(value, end), start: at, value });
+      at = end + 1;
     }
-    const jsonOf = (name: string) => {
-      const found = members.findLast((each) => each.name === name);
-      return found && this.#json.slice(found.value, this.#valueEnd(found.value));
-    };
+    return found;
+  }
+
+  #object(filters: readonly JsonFilter[], start: number, depth: number): string {
+    const members = this.members(start);
+    const jsonOf = (name: string) => members.findLast((each) => each.name === name)?.json;
     const applied = applyingTo(filters, jsonOf);
     const written: string[] = [];
     for (const { name, start: at, value } of members) {

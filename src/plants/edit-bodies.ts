@@ -38,11 +38,21 @@ export function parseEdit(
   const sentId = takesId ? scan.members.get(idMember.name) : undefined;
   if (sentId !== undefined && idMember.type.fromJson(JSON.parse(sentId), () => sentId) !== id)
     return invalid(`"${idMember.name}" must be ${idMember.type.toJson(id)}, as in the path, or be left out`);
+  const others = new Map<string, string>();
+  for (const { name, gather } of fields) {
+    const found = members.includes(name) ? gather?.(text.trim(), new Work()) : undefined;
+    if (found !== undefined) others.set(name, found);
+  }
   // A merge patch has null for what it removes, whatever the schema of the property.
   const removable =
-    kind === "change" ? fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])) : [];
+    kind === "change"
+      ? [
+          ...fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])),
+          ...[...others.values()].flatMap((each) => Object.keys(JSON.parse(each))),
+        ]
+      : [];
   const fault = faultOf(text, { check, ignored, removable });
-  if (fault === undefined) return scan.members;
+  if (fault === undefined) return new Map([...scan.members, ...others]);
   return typeof fault === "string"
     ? invalid(fault)
     : invalid(describeFault(fault), loggedFault(fault, fields));
@@ -109,7 +119,8 @@ export function editedPlant(
       if (merged instanceof ApiError) return merged;
       after = merged;
     }
-    if (after !== undefined) edited.push(field.jsonName + after);
+    if (after === undefined || (field.isOthers && after === "{}")) continue;
+    edited.push(field.isOthers ? after.slice(1, -1) : field.jsonName + after);
   }
   const words = { ...collection.words, body };
   return parsePlantJson({ ...collection, words }, `{${edited.join(",")}}`, () => id);

@@ -4,6 +4,7 @@ import type { ApiError } from "../base/errors.ts";
 import { type Collection, type Plant, type Values, valuesEqual } from "../contract/contract.ts";
 import { parsePlantJson, valuesJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
+import { Work } from "../contract/schema-check.ts";
 import { scanJson } from "../json/json-scanner.ts";
 import { hasKeySql, keyColumn } from "../store/shared/create-key.ts";
 import {
@@ -35,7 +36,8 @@ function withPresentNames({ renamed, fields }: Collection, json: string): string
   const members = [...scanned.members].map(
     ([name, text]) => `${JSON.stringify(renamed[name] ?? name)}:${text}`,
   );
-  return `{${members.join(",")}}`;
+  const others = fields.flatMap(({ gather }) => gather?.(json, new Work())?.slice(1, -1) ?? []);
+  return `{${[...members, ...others].join(",")}}`;
 }
 
 /** The error of a plant of the history that a create could not store today. */

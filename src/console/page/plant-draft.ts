@@ -59,7 +59,11 @@ export function bodyOf(id: string | undefined, draft: Draft, stored: Texts = [])
     const text = draft[index] ?? "";
     const original = text === unchanged[index] ? (stored[index] ?? null) : null;
     if (text === "" && original === null && !field.isRequired) return [];
-    return [`${JSON.stringify(field.name)}:${jsonOf(field, original ?? text)}`];
+    const json = jsonOf(field, original ?? text);
+    if (!field.isOthers) return [`${JSON.stringify(field.name)}:${json}`];
+    const others = /^\s*\{(.*)\}\s*$/s.exec(json)?.[1]?.trim();
+    if (others === undefined) throw new Error(`${labelOf(field.name)} must be an object.`);
+    return others === "" ? [] : [others];
   });
   if (id !== undefined)
     members.unshift(

@@ -30,6 +30,8 @@ export interface ObjectSchema {
   readonly isEnforced: boolean;
   /** Whether other members are allowed, where `isEnforced`. */
   readonly isOpen: boolean;
+  /** The parts that describe members by additionalProperties or patternProperties. */
+  readonly others: readonly Place[];
   /** Whether it names no properties at all, so that it may have any. */
   readonly isFree: boolean;
 }
@@ -52,6 +54,7 @@ export function readObjectSchema(place: Place): ObjectSchema {
     undescribed: [...required].filter((name) => !places.has(name)),
     isEnforced: found.isEnforced && (isOpen || found.parts === 1),
     isOpen,
+    others: found.others,
     isFree: isOpen && found.parts === 0,
   };
 }
@@ -59,6 +62,7 @@ export function readObjectSchema(place: Place): ObjectSchema {
 class Properties {
   readonly places = new Map<string, [PropertyPlace, ...PropertyPlace[]]>();
   readonly required = new Set<string>();
+  readonly others: Place[] = [];
   isObject = false;
   isEnforced = true;
   /** The parts that name properties, and those that allow no others. */
@@ -122,6 +126,8 @@ class Properties {
     if (isCertain && Array.isArray(required))
       for (const name of required) if (typeof name === "string") this.required.add(name);
     if (additionalProperties === false) this.closed++;
+    if (describesMembers(additionalProperties) || describesMembers(schema.patternProperties))
+      this.others.push(place);
     this.isEnforced &&= Object.entries(schema).every(([keyword, value]) => {
       if (keyword === "additionalProperties") return typeof value === "boolean";
       if (keyword === "type") return value === "object";
@@ -129,6 +135,11 @@ class Properties {
       return isPart || (isAnnotation(keyword) && keyword !== "discriminator");
     });
   }
+}
+
+/** Whether a keyword says more of members than that there may be any. */
+function describesMembers(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length > 0;
 }
 
 /** The names that each of some alternatives requires. */

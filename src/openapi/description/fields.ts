@@ -26,7 +26,7 @@ import { columnNameOf } from "./sql-names.ts";
  * @param examples of bodies.
  */
 export async function readFields(
-  { properties }: ObjectSchema,
+  body: ObjectSchema,
   {
     idName,
     examples,
@@ -39,7 +39,7 @@ export async function readFields(
   },
 ): Promise<Field[]> {
   const fields: Field[] = [];
-  for (const [name, property] of properties) {
+  for (const [name, property] of body.properties) {
     if (name === idName) continue;
     const { place } = property;
     const { schema, check } = await readProperty(name, property);
@@ -73,7 +73,14 @@ export async function readFields(
       schema,
       shown: !isHiddenIn(property, "response") && (filterOfProperty(property, "response") ?? true),
       restrictions: restrictionsText(schema),
+      isOthers: false,
+      gather: undefined,
     });
+  }
+  // Loaded late, as few contracts have such members.
+  if (body.others.length > 0) {
+    const { readOtherMembers } = await import("./other-members.ts");
+    fields.push(await readOtherMembers(body, idName, examples));
   }
   return fields;
 }

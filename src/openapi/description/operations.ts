@@ -240,6 +240,8 @@ async function readEditBody(
     else if (isRequired) throw schema.error(`its body requires "${property}", which is not kept`);
     else place.note(`"${property}" is not kept`);
   }
+  const others = fields.find(({ isOthers }) => isOthers);
+  if (others !== undefined && object.others.length > 0) members.push(others.name);
   // A schema that names nothing takes everything.
   if (object.isFree) for (const { name: field } of fields) members.push(field);
   const own = schemaName(described);

@@ -11,6 +11,7 @@ import { toExactJson } from "../../json/exact-json.ts";
 import { bothFilters } from "../../json/json-filter.ts";
 import type { Json } from "../../json/json-values.ts";
 import { type Place, readable } from "../document/place.ts";
+import { filterOf } from "../schema/directions.ts";
 import {
   filterOfProperty,
   isHiddenIn,
@@ -93,7 +94,14 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   const { place } = object;
   const { id, fields } = resource;
   const schemas = schemasOf(object);
-  const shows = ({ name, schema, shown = true }: Pick<Field, "name" | "schema"> & Partial<Field>): Shown => {
+  const shows = ({
+    name,
+    schema,
+    shown = true,
+    isOthers,
+  }: Pick<Field, "name" | "schema"> & Partial<Field>): Shown => {
+    if (isOthers === true)
+      return object.isOpen && shown !== false && bothFilters(shown, filterOf([place], "response"));
     const [described, property] = [schemas.get(name), object.properties.get(name)];
     if (described === undefined || property === undefined) return object.isFree && shown;
     if (shown === false || isHiddenIn(property, "response")) return false;

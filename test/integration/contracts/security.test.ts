@@ -101,9 +101,7 @@ test("the documentation asks for what the contract does", async () => {
   });
   expect(info.description).toContain("`X-API-Key: <ACCESS_TOKEN>`");
   const text = await (await fetch(`${store.url}/`)).text();
-  expect(text).toContain('data-token-field="X-API-Key" data-token-prefix=""');
-  expect(text).toContain('<label for="token">API key</label>');
-  expect(text).toContain('data-token-field="" data-token-prefix=""');
+  expect(text).toContain('data-schemes="[&quot;key&quot;]"');
   expect(text).toContain(`send it as <code>X-API-Key: ${store.token}</code>`);
 });
 

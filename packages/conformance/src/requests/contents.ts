@@ -47,9 +47,11 @@ export class Contents {
 
   /** Throws an OperatorError for a contract whose plants the rules cannot make. */
   constructor(contract: Contract, collection: Collection) {
-    const { fields, titleField, groupField, words } = collection;
+    const { titleField, groupField, words } = collection;
     this.contract = contract;
-    this.collection = collection;
+    // The rules write members by their names.
+    const fields = collection.fields.filter(({ isOthers }) => !isOthers);
+    this.collection = fields.length === collection.fields.length ? collection : { ...collection, fields };
     this.idLimits = idLimitsOf(collection);
     this.#values = new Map(fields.map((field) => [field, sampleValues(collection, field)]));
     const { create, get } = collection.operations;
