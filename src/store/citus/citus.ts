@@ -47,10 +47,19 @@ async function openNodeQueues(
  * coordinator's, so that a crash between them leaves a change without its history.
  */
 async function keepHistoryInTwoPhases(primary: Commits): Promise<void> {
-  const sql = `SELECT citus_add_local_table_to_metadata('edits')
-    WHERE NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'edits'::regclass)`;
+  const isKnown = (pool: Queries) =>
+    pool.query("SELECT FROM pg_dist_partition WHERE logicalrelid = 'edits'::regclass");
+  const make = async (pool: Queries) => {
+    if ((await isKnown(pool)).rows.length > 0) return;
+    try {
+      await pool.query("SELECT citus_add_local_table_to_metadata('edits')");
+    } catch (error) {
+      // Another server has come first.
+      if ((await isKnown(pool)).rows.length === 0) throw error;
+    }
+  };
   try {
-    await primary.withRetry((pool) => pool.query(sql));
+    await primary.withRetry(make);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     throw new OperatorError(
