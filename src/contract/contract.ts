@@ -158,14 +158,17 @@ export interface ListShape {
   };
   /**
    * The parameters of the query that choose resources by the value of a field, given by its index;
-   * a resource without a value has the fallback.
+   * a resource without a value has the fallback. A value must be one of the parameter, too.
    */
   readonly filters: readonly {
     readonly name: string;
     readonly field: number;
     readonly fallback: FieldValue | undefined;
+    /** Accepts the values of the parameter, as text or as the JSON that it is; undefined for any. */
+    readonly check: SchemaCheck | undefined;
+    readonly isRequired: boolean;
   }[];
-  /** The parameters of another paging: a request that has one is not served. */
+  /** The other parameters that are described: a request that has one is not served. */
   readonly refused: readonly string[];
 }
 

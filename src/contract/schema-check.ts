@@ -31,6 +31,12 @@ export function loggedFault({ path }: Fault, fields: readonly { readonly name: s
   return `${field === undefined ? "it" : JSON.stringify(field.name)} does not fit its schema`;
 }
 
+/** Whether a check accepts a text of the head of a request, or the JSON that it is. */
+export function acceptsText(check: SchemaCheck, text: string): boolean {
+  const json = /^(?:-?\d{1,15}|true|false)$/.test(text) ? [JSON.parse(text)] : [];
+  return [text, ...json].some((each) => check.fault(each, new Work()) === undefined);
+}
+
 /** A check of several schemas, all of which a value must fit. */
 export function allOf(checks: readonly SchemaCheck[]): SchemaCheck {
   return {

@@ -1,7 +1,7 @@
 // Sends a contract to another thread of the server, which stores what this one has validated: to read
 // the description again there took 20 ms of each start.
 
-import type { Collection, Contract } from "./contract.ts";
+import { type Collection, type Contract, ownListShape } from "./contract.ts";
 import type { PlantId } from "./plant-id.ts";
 import { type FieldType, typeOfKind } from "./stored-types.ts";
 
@@ -18,8 +18,8 @@ function sentCollection({ id, fields, ...collection }: Collection) {
     ...collection,
     id: withKind(id),
     fields: fields.map((field) => withKind({ ...field, gather: undefined })),
-    // A store needs neither, and they have types and checks.
-    ...{ body: undefined, titleField: undefined, groupField: undefined },
+    // A store needs none of these, and they have types and checks.
+    ...{ body: undefined, titleField: undefined, groupField: undefined, list: ownListShape },
     operations: { create: { ...create, headers: undefined } },
   };
 }

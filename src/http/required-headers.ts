@@ -2,7 +2,7 @@
 
 import { ApiError } from "../base/errors.ts";
 import { isMatch, type RequiredHeader } from "../contract/contract.ts";
-import { Work } from "../contract/schema-check.ts";
+import { acceptsText } from "../contract/schema-check.ts";
 
 /** The error of a header field that is missing, or that does not fit its schema. */
 export function checkHeaders(
@@ -12,8 +12,8 @@ export function checkHeaders(
   for (const { name, check } of required ?? []) {
     const value = headers.get(name);
     if (value === null) return missingHeader(name, check.expected);
-    const isFit = [value, parsed(value)].some((each) => check.fault(each, new Work()) === undefined);
-    if (!isFit) return new ApiError("invalidParameter", `The header ${name} must be ${check.expected}.`);
+    if (!acceptsText(check, value))
+      return new ApiError("invalidParameter", `The header ${name} must be ${check.expected}.`);
   }
   return undefined;
 }
@@ -22,8 +22,4 @@ export function checkHeaders(
 export function missingHeader(name: string, expected: string): ApiError {
   const code = isMatch(name) ? "preconditionRequired" : "invalidParameter";
   return new ApiError(code, `The header ${name} is missing, which must be ${expected}.`);
-}
-
-function parsed(value: string): unknown {
-  return /^(?:-?\d{1,15}|true|false)$/.test(value) ? JSON.parse(value) : value;
 }

@@ -3,6 +3,7 @@
 import { ApiError } from "../base/errors.ts";
 import { type Collection, type Field, pagePlantsMax, wholeOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
+import { acceptsText } from "../contract/schema-check.ts";
 import type { FieldValue } from "../contract/stored-types.ts";
 import { operationName } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
@@ -49,11 +50,13 @@ export function listOperation(collection: Collection): Operation {
     },
     async handle({ parameters, url, store: { read } }) {
       const { origin, pathname, searchParams: sent } = new URL(url);
-      const refused = shape.refused.find((name) => sent.has(name));
+      const refused = shape.refused.find((name) =>
+        [...sent.keys()].some((each) => each === name || each.startsWith(`${name}[`)),
+      );
       if (refused !== undefined)
         return new ApiError(
           "notImplemented",
-          `The parameter "${refused}" is described, but not served; ask for a page with "${shape.pagingName}".`,
+          `The parameter "${refused}" is described, but not served; leave it out.`,
         );
       const limit = parameters[shape.limit.name] as number;
       const start = parameters[shape.pagingName] as PageStart;
@@ -128,11 +131,17 @@ function filterOf(
 }
 
 function filterParameters({ fields, list, words }: Collection): Parameters {
-  const all = list.filters.map(({ name, field: index }): [string, Parameter<FieldValue | undefined>] => {
+  const all = list.filters.map((filter): [string, Parameter<FieldValue | undefined>] => {
+    const { name, field: index, check, isRequired } = filter;
     const { name: fieldName, type, schema } = fields[index] as Field;
-    const description = `Only ${words.many} whose ${fieldName} this is.`;
-    const parse = (text: string) => type.parse(text);
-    return [name, optional({ description, schema, expected: type.expected, parse })];
+    const parameter = {
+      description: `Only ${words.many} whose ${fieldName} this is.`,
+      schema,
+      expected: check?.expected ?? type.expected,
+      parse: (text: string) =>
+        check === undefined || acceptsText(check, text) ? type.parse(text) : undefined,
+    };
+    return [name, isRequired ? required(parameter) : optional(parameter)];
   });
   return Object.fromEntries(all);
 }

@@ -15,10 +15,11 @@ import { isObject, type Json } from "../../json/json-values.ts";
 import { type Place, readable } from "../document/place.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 import { readObjectSchema } from "./body-schema.ts";
+import { checkOf } from "./checks.ts";
 import type { DescribedOperation, Success } from "./described-operation.ts";
 import { toFieldValue } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
-import { valueTypes } from "./field-type.ts";
+import { isEnforced, valueTypes } from "./field-type.ts";
 import { type Resource, readRepresentation } from "./representations.ts";
 
 const int32Max = 2 ** 31 - 1;
@@ -92,11 +93,17 @@ export async function readList(
     parameters.filter((each) => each.role === role).map((each) => ({ ...each, role })),
   )[0];
   const sizes = parameters.filter(({ role }) => role === "limit");
+  const filters = await filtersOf(parameters, resource);
   const refused = parameters.filter(
-    (each) => each.role !== undefined && each.place !== chosen?.place && each !== sizes[0],
+    (each) =>
+      each.name !== chosen?.name && each !== sizes[0] && !filters.some(({ name }) => name === each.name),
   );
-  if (chosen === undefined && refused[0] !== undefined)
-    throw refused[0].place.error(`its parameter "${refused[0].name}" looks like paging, and is not served`);
+  const others = refused.filter(({ role }) => role !== undefined);
+  if (chosen === undefined && others[0] !== undefined)
+    throw others[0].place.error(`its parameter "${others[0].name}" looks like paging, and is not served`);
+  const needed = refused.find(({ isRequired }) => isRequired);
+  if (needed !== undefined)
+    throw needed.place.error(`its parameter "${needed.name}" is required, and is not served`);
   for (const { name, place: at } of refused)
     at.note(`a list that is asked for by "${name}" is not served: it responds with 501`);
   for (const { place: at, schema, name } of [chosen, sizes[0]].filter((each) => each !== undefined))
@@ -104,8 +111,6 @@ export async function readList(
       throw at.error(`its parameter "${name}" looks like paging, and is neither an integer nor a text`);
   const paging = chosen?.role ?? "after";
   const { array, members } = place === undefined ? ownBody : readBody(place, paging);
-  const filters = filtersOf(parameters, resource);
-  const used = parameters.filter(({ name, role }) => role ?? filters.some((each) => each.name === name));
   const { minimum, default: usual } = chosen?.schema ?? {};
   return {
     shape: {
@@ -119,7 +124,7 @@ export async function readList(
       refused: refused.map(({ name }) => name),
     },
     response: array === undefined ? wholeOf(resource) : await readItems(array, resource),
-    parameters: used.map(({ place }) => String(place.at("name").value)),
+    parameters: parameters.map(({ place }) => String(place.at("name").value)),
   };
 }
 
@@ -128,6 +133,8 @@ interface QueryParameter {
   readonly role: Role | undefined;
   readonly place: Place;
   readonly schema: Json;
+  /** The place of its schema; undefined for none. */
+  readonly checked: Place | undefined;
   readonly isRequired: boolean;
 }
 
@@ -146,26 +153,36 @@ function queryParameters({ parameters }: DescribedOperation): QueryParameter[] {
         role: roleOf(name),
         place,
         schema: isObject(own) ? own : {},
+        checked: readObjectSchema(place.at("schema")).properties.get(name)?.place,
         isRequired: false,
       }));
     const name = String(place.at("name").value);
-    return [{ name, role: roleOf(name), place, schema, isRequired }];
+    const described = place.at("schema");
+    const checked = described.value === undefined ? undefined : described;
+    return [{ name, role: roleOf(name), place, schema, checked, isRequired }];
   });
 }
 
 /** The parameters that name a field, and have its type: only resources with that value are listed. */
-function filtersOf(parameters: readonly QueryParameter[], { fields }: Resource): ListShape["filters"] {
-  return parameters.flatMap(({ name, role, schema }) => {
+async function filtersOf(
+  parameters: readonly QueryParameter[],
+  { fields }: Resource,
+): Promise<ListShape["filters"]> {
+  const found: ListShape["filters"][number][] = [];
+  for (const { name, role, schema, checked, isRequired } of parameters) {
     const exact = fields.findIndex((each) => each.name === name);
     const alike = () => fields.findIndex((each) => plainName(each.name) === plainName(name));
     const field = exact === -1 ? alike() : exact;
     const { type, schema: own, shown } = fields[field] ?? {};
     // A number that keeps its digits, and JSON, are not equal where their texts are.
     const isComparable = type !== undefined && !/^(?:json|decimal(?! \d))/.test(type.kind);
-    if (role !== undefined || !isComparable || shown === false) return [];
+    if (role !== undefined || !isComparable || shown === false) continue;
     const isOne = [...valueTypes(schema)].some((type) => !["array", "object", "null"].includes(type));
-    return isOne ? [{ name, field, fallback: toFieldValue(type, own?.default) }] : [];
-  });
+    if (!isOne) continue;
+    const check = checked && !isEnforced(schema) ? await checkOf(checked) : undefined;
+    found.push({ name, field, fallback: toFieldValue(type, own?.default), check, isRequired });
+  }
+  return found;
 }
 
 function readLimit(parameter: QueryParameter | undefined): ListShape["limit"] {

@@ -93,7 +93,10 @@ describe("the page of a list", () => {
       pageable: { pageNumber: 1, offset: 2 },
     });
     expect(await things.list("?page=2&size=2")).toMatchObject({ number: 2, last: true });
-    expect(things.collection.notes).toEqual([]);
+    expect((await things.request("GET", "/things?sort=name")).status).toBe(501);
+    expect(things.collection.notes).toEqual([
+      'a list that is asked for by "sort" is not served: it responds with 501 (at /paths/~1things/get/parameters/0)',
+    ]);
   });
 
   test("by a page that is required and a number, with links and a nested meta", async () => {
@@ -205,7 +208,41 @@ test("a list has the things whose fields have the values that were sent", async 
   expect(headers.get("link")).toMatch(/^<\/things\?limit=1&after=\d+&done=true>; rel="next"$/);
   expect((await things.request("GET", "/things?Level=none")).status).toBe(400);
   expect(things.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
-    "the query parameter name of GET /things is not served",
-    "the query parameter order of GET /things is not served",
+    'a list that is asked for by "name" is not served: it responds with 501',
+    'a list that is asked for by "order" is not served: it responds with 501',
+  ]);
+  // A client that filters must not get everything.
+  for (const query of ["?name=a", "?order=", "?done=true&order=asc"])
+    expect((await things.request("GET", `/things${query}`)).json).toMatchObject({ error: 50100 });
+});
+
+test("a filter has a schema of its own, and may be required", async () => {
+  await using things = await fiveThings(
+    [
+      ["name", { type: "string", enum: ["a", "b"] }, true],
+      ["level", { type: "string", minLength: 2 }],
+      ["page", integer],
+      ["deep", objectOf({ a: text })],
+    ],
+    listed,
+  );
+  expect(namesOf(await things.list("?name=a"))).toBe("a");
+  const refused = async (query: string) => {
+    const { status, text } = await things.request("GET", `/things${query}`);
+    return [status, text];
+  };
+  expect(await refused("")).toEqual([400, expect.stringContaining('\\"name\\" is required and must be')]);
+  expect(await refused("?name=c")).toEqual([400, expect.stringContaining("must be one of")]);
+  expect(await refused("?name=a&level=l")).toEqual([
+    400,
+    expect.stringContaining("must be a string of at least 2 characters"),
+  ]);
+  // The members of an object are parameters.
+  expect((await refused("?name=a&a=1"))[0]).toBe(501);
+  // One that every request must have is the end of the list.
+  const { operations, notes } = await readThings(thingsWith([["q", text, true]], listed));
+  expect([operations.list, notes[0]]).toEqual([
+    undefined,
+    expect.stringContaining('its parameter "q" is required, and is not served'),
   ]);
 });
