@@ -6,11 +6,8 @@ import type { Place } from "../document/place.ts";
 import type { Direction } from "../schema/directions.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
 
-/** The readers of descriptions, by their documents. */
-const readers = {
-  request: new WeakMap<object, SchemaReader>(),
-  response: new WeakMap<object, SchemaReader>(),
-};
+/** The readers of descriptions by their documents: for each direction, and how lenient they are. */
+const readers = new WeakMap<object, Map<string, SchemaReader>>();
 
 interface Checked {
   /** Requests by default. */
@@ -26,7 +23,10 @@ export async function checkOf(
 ): Promise<SchemaCheck> {
   const document = place.document.value as object;
   const { SchemaReader } = await import("../schema/schema-reader.ts");
-  const reader = readers[direction].get(document) ?? new SchemaReader(direction);
-  readers[direction].set(document, reader);
+  const own = readers.get(document) ?? new Map<string, SchemaReader>();
+  readers.set(document, own);
+  const key = `${direction} ${place.isLenient}`;
+  const reader = own.get(key) ?? new SchemaReader(direction);
+  own.set(key, reader);
   return await reader.check(place, hidden);
 }

@@ -77,7 +77,7 @@ function withoutNulls(value: unknown): unknown {
 }
 
 async function readDocument(source: ContractSource, document: OpenApiDocument): Promise<Contract> {
-  const root = Place.root(document, source.origins);
+  const root = Place.root(document, source.origins, source.fills === true);
   const reading: Reading = { root, fills: source.fills === true, served: new Set(), faults: new Map() };
   const { faults } = reading;
   const found = await findCollections(root, faults);

@@ -27,6 +27,7 @@ export class ContractError extends OperatorError {
 interface Shared {
   readonly document: Json;
   readonly isVersion30: boolean;
+  readonly isLenient: boolean;
   readonly origins: ContractSource["origins"];
   readonly notes: Set<string>;
   /** The parts of schemas that were counted for a collection, and for all before it. */
@@ -54,11 +55,14 @@ export class Place {
     this.pointer = pointer;
   }
 
-  static root(document: Json, origins?: ContractSource["origins"]): Place {
+  /**
+   * @param isLenient whether a schema is read as far as it can be: what is wrong with it is a note.
+   */
+  static root(document: Json, origins?: ContractSource["origins"], isLenient = false): Place {
     const isVersion30 = String(document.openapi).startsWith("3.0");
     const state = { notes: new Set<string>(), parts: 0, partsBefore: 0 };
     const known = { targets: new Map(), derived: new Map() };
-    return new Place({ document, isVersion30, origins, ...state, ...known }, document, "");
+    return new Place({ document, isVersion30, isLenient, origins, ...state, ...known }, document, "");
   }
 
   /** The description. */
@@ -69,6 +73,11 @@ export class Place {
   /** Whether the description is OpenAPI 3.0, whose schemas are of another dialect. */
   get isVersion30(): boolean {
     return this.#shared.isVersion30;
+  }
+
+  /** Whether a part of a schema that cannot be checked leaves the rest as it is. */
+  get isLenient(): boolean {
+    return this.#shared.isLenient;
   }
 
   /** The place that a reference here leads to, perhaps over others; this one if it is none. */
@@ -127,6 +136,11 @@ export class Place {
     this.#shared.notes.add(`${sentence} (at ${this.#origin || "its root"})`);
   }
 
+  /** Notes what keeps a part of a schema from being checked. */
+  noteUnchecked({ problem, origin }: ContractError): void {
+    this.#shared.notes.add(`${problem}, so that this is not checked (at ${origin || "its root"})`);
+  }
+
   /** The notes of the whole description. */
   get notes(): string[] {
     return [...this.#shared.notes];
@@ -168,14 +182,19 @@ export class Place {
   }
 
   #targetOf(reference: string): Place {
-    if (!reference.startsWith("#"))
+    const { isLenient } = this.#shared;
+    // An empty schema accepts everything.
+    const nothing = () => new Place(this.#shared, {}, pointerTo(this.pointer, "$ref"));
+    const found = reference.startsWith("#") ? this.document.own(...referencedMembers(reference)) : undefined;
+    if (found?.value !== undefined) return found;
+    if (isLenient) this.note(`the reference ${reference} has no target, so that this is not checked`);
+    if (isLenient) return nothing();
+    if (found === undefined)
       throw this.error(
         `the reference ${reference} leads to nothing in the folder of the contract or below it; ` +
           "npx @redocly/cli bundle FILE -o bundled.yaml puts all files into one",
       );
-    const found = this.document.own(...referencedMembers(reference));
-    if (found.value === undefined) throw this.error(`the reference ${reference} has no target`);
-    return found;
+    throw this.error(`the reference ${reference} has no target`);
   }
 }
 

@@ -2,9 +2,11 @@
 
 import { Work } from "../../contract/schema-check.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
+import { faultOf, type Place } from "../document/place.ts";
 import { hiddenNames } from "./directions.ts";
 import { isFreeFormat, numberFormat, textFormat } from "./formats.ts";
 import { type Finding, Keywords, type Node, type Run, type Schemas } from "./node.ts";
+import type { TextPattern } from "./patterns.ts";
 import { alternativesPhrase, countPhrase, shortened } from "./phrases.ts";
 import { fromVersion30, isAnnotation } from "./restrictions.ts";
 import { compareNumbers, hasLength, isIntegral, isMultiple, kindOf, kinds, ValueSet } from "./values.ts";
@@ -27,12 +29,19 @@ function addKeywords(node: Node, reader: Schemas): void {
     node.add(kinds, (_: never, run) => run.find(() => "left out"));
     return;
   }
-  if (!isObject(value)) throw place.error("a schema must be an object");
+  if (!isObject(value)) {
+    notingFaults(place, () => {
+      throw place.error("a schema must be an object");
+    });
+    return;
+  }
   const schema = place.isVersion30 ? fromVersion30(value) : value;
   node.keywords = schema;
   for (const name of Object.keys(schema)) {
     if (name === "$dynamicRef" || name.startsWith("$recursive"))
-      throw place.own(name).error(`the keyword ${name} is not supported`);
+      notingFaults(place, () => {
+        throw place.own(name).error(`the keyword ${name} is not supported`);
+      });
     if (!checkedKeywords.includes(name) && !isAnnotation(name))
       place.note(`the keyword "${name}" is not known, and not checked`);
   }
@@ -40,7 +49,18 @@ function addKeywords(node: Node, reader: Schemas): void {
   if (own.size > 0) node.hidden = new Set([...node.hidden, ...own]);
   if (place.isVersion30) node.isNullable = new Keywords(node, value, reader).flag("nullable");
   const keywords = new Keywords(node, schema, reader);
-  for (const [names, add] of checks) if (names.some((name) => Object.hasOwn(schema, name))) add(keywords);
+  for (const [names, add] of checks)
+    if (names.some((name) => Object.hasOwn(schema, name))) notingFaults(place, () => add(keywords));
+}
+
+/** Adds a check. Where the description is read as far as it can be, a fault of it is a note. */
+function notingFaults(place: Place, add: () => void): void {
+  try {
+    add();
+  } catch (error) {
+    if (!place.isLenient) throw error;
+    place.noteUnchecked(faultOf(error));
+  }
 }
 
 /** The keywords that are checked, in the order in which faults are looked for. */
@@ -321,9 +341,11 @@ function addPropertyNames(keywords: Keywords): void {
 
 function addProperties(keywords: Keywords): void {
   const properties = new Map(keywords.schemas("properties"));
-  const patterns = keywords
-    .schemas("patternProperties")
-    .map(([name, schema]) => [keywords.pattern(name, "patternProperties", name), schema] as const);
+  const patterns: (readonly [TextPattern, Node])[] = [];
+  for (const [name, schema] of keywords.schemas("patternProperties"))
+    notingFaults(keywords.node.place, () => {
+      patterns.push([keywords.pattern(name, "patternProperties", name), schema]);
+    });
   const additional = keywords.below("additionalProperties");
   const { node, reader } = keywords;
   node.add(["object"], (value: Objects, run, evaluated) => {

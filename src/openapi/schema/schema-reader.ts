@@ -69,8 +69,9 @@ export class SchemaReader implements Schemas {
     const { $ref } = place.value as Json;
     if (typeof $ref !== "string") throw place.own("$ref").error("$ref must be a string");
     // Finds what is wrong with the reference.
-    place.target;
-    return place.document.own(...referencedMembers($ref));
+    const { target } = place;
+    const found = place.document.own(...referencedMembers($ref));
+    return found.value === undefined ? target : found;
   }
 
   pattern(pattern: string): TextPattern {
