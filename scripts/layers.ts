@@ -34,6 +34,7 @@ export const layers: readonly (readonly string[])[] = [
   ["src/openapi/schema"],
   ["src/openapi/description", "src/openapi/default-contract.ts"],
   ["src/openapi/files", "src/openapi/compiler.ts"],
+  ["src/described"],
   ["packages/conformance/src/wire", "packages/conformance/src/plants"],
   ["packages/conformance/src/failures"],
   ["packages/conformance/src/requests"],

@@ -86,3 +86,15 @@ export class Work {
     if (this.#left < 0) throw new WorkExceeded();
   }
 }
+
+/** What is wrong with a value, in words. */
+export function faultIn(check: SchemaCheck, value: unknown): string | undefined {
+  try {
+    const fault = check.fault(value, new Work());
+    return fault && describeFault(fault);
+  } catch (error) {
+    const excess = excessOf(error);
+    if (excess === undefined) throw error;
+    return excess;
+  }
+}

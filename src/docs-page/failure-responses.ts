@@ -21,7 +21,7 @@ export interface FailingOperation extends ExampleOperation {
  * Operations that differ in their failures: those that read a body, those that read parameters, those
  * that respond as described, and those that are not served.
  */
-type OperationKind = "create" | "withBody" | "withoutBody" | "asDescribed" | "unserved";
+type OperationKind = "create" | "withBody" | "withoutBody" | "asDescribed" | "implemented" | "unserved";
 
 /** The failures of operations, with the messages of a server. */
 export class FailureResponses {
@@ -48,7 +48,7 @@ export class FailureResponses {
     const common = this.#contract.errors.shape;
     const field = tokenField(operation.access);
     // The messages of a server are those of a collection.
-    const isAsDescribed = operation.kind === "asDescribed";
+    const isAsDescribed = operation.kind === "asDescribed" || operation.kind === "implemented";
     const all = codesOf[operation.kind].filter(
       (code) =>
         !(code === "preconditionFailed" && !operation.isConditional) &&
@@ -133,6 +133,13 @@ function headersOf(
   return { ...headerReferences(names), ...own };
 }
 
+/** The errors of an operation whose responses are as described. */
+const describedCodes: readonly ErrorCode[] = [
+  ...(["badRequest", "invalidJson", "invalidPlant", "invalidParameter", "missingToken", "notFound"] as const),
+  ...(["methodNotAllowed", "requestTimeout", "contentTooLarge", "unsupportedMediaType"] as const),
+  ...(["internalError", "unavailable"] as const),
+];
+
 const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
   create: Object.keys(errorRegistry).filter(
     (code) => !["notImplemented", "preconditionFailed", "preconditionRequired"].includes(code),
@@ -150,18 +157,8 @@ const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
     "internalError",
     "unavailable",
   ],
-  asDescribed: [
-    ...([
-      "badRequest",
-      "invalidJson",
-      "invalidPlant",
-      "invalidParameter",
-      "missingToken",
-      "notFound",
-    ] as const),
-    ...(["methodNotAllowed", "requestTimeout", "contentTooLarge", "unsupportedMediaType"] as const),
-    ...(["internalError", "notImplemented", "unavailable"] as const),
-  ],
+  asDescribed: [...describedCodes, "notImplemented"],
+  implemented: [...describedCodes, "invalidToken", "tooManyRequests"],
   unserved: ["missingToken", "invalidToken", "notImplemented"],
 };
 

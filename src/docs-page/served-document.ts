@@ -37,10 +37,12 @@ export function servedDocument(
   addHeaders(draft);
   resolveSecuritySchemes(draft);
   restrictTexts(draft);
+  const placed = operations.map(({ method, path }) => `${method} ${draft.pathOf(path)}`);
   for (const collection of contract.collections)
-    setOperation(draft, "POST", collection.describedPath, (own) =>
-      describeCreate(draft, responses, collection, own),
-    );
+    if (!placed.includes(`POST ${collection.describedPath}`))
+      setOperation(draft, "POST", collection.describedPath, (own) =>
+        describeCreate(draft, responses, collection, own),
+      );
   for (const operation of operations) {
     const { method, path, described } = operation;
     const collection = collectionAt(path);
@@ -48,7 +50,8 @@ export function servedDocument(
       setOperation(draft, method, draft.pathOf(path), (own) =>
         describeOperation(draft, responses, { ...operation, described }, collection, own),
       );
-    // A sandbox responds as the author describes, and has errors of its own.
+    // A sandbox responds as the author describes, and has errors of its own; an operation of one's own
+    // says how callers identify themselves.
     else if (draft.document.paths[draft.pathOf(path)] !== undefined) {
       const errors = errorsAt(contract, draft.pathOf(path), method);
       setOperation(draft, method, draft.pathOf(path), (own) => ({
@@ -57,7 +60,14 @@ export function servedDocument(
         ...(own.parameters !== undefined && { parameters: draft.resolveParameters(own.parameters) }),
         ...(own.requestBody !== undefined && { requestBody: draft.resolve(own.requestBody) }),
         responses: responses.of(
-          { kind: "asDescribed", collection, method, path, access, errors },
+          {
+            kind: operation.access === undefined ? "asDescribed" : "implemented",
+            collection,
+            method,
+            path,
+            access: operation.access ?? access,
+            errors,
+          },
           own.responses,
         ),
       }));

@@ -22,9 +22,19 @@ export function unservedOf(
   { otherOperations }: Contract,
   offered: readonly OperationRow[],
 ): Contract["otherOperations"] {
-  const key = (method: string, path: string) => `${method} ${pathShape(path)}`;
-  const served = new Set(offered.map(({ method, path }) => key(method, path)));
-  return otherOperations.filter(({ method, path }) => !served.has(key(method, path)));
+  return withoutThose(otherOperations, offered);
+}
+
+type Placed = Pick<OperationRow, "method" | "path">;
+
+/** Operations without those whose method and path others have. */
+export function withoutThose<Row extends Placed>(
+  operations: readonly Row[],
+  others: readonly Placed[],
+): Row[] {
+  const key = ({ method, path }: Placed) => `${method} ${pathShape(path)}`;
+  const known = new Set(others.map(key));
+  return operations.filter((each) => !known.has(key(each)));
 }
 
 /** A path without the names of its parameters. */

@@ -1,5 +1,6 @@
 // Defines an operation of one's own, whose handler gets the store that it may change.
 
+import { ApiError } from "../base/errors.ts";
 import type { Operation } from "../http/operation.ts";
 import { type DeclaredInput, defineOperation, type OperationOptions } from "./define-operation.ts";
 import { type CollectionTypes, type OwnStore, ownStore } from "./own-store.ts";
@@ -15,6 +16,11 @@ export interface OwnCall<Types extends CollectionTypes>
 export function ownCall<Types extends CollectionTypes>(call: OperationCall): OwnCall<Types> {
   const { caller, url, headers, contract } = call;
   return { caller, url, headers, contract, store: ownStore(call) };
+}
+
+/** An error for a handler to return or throw: by its name or number, or by the HTTP status. */
+export function error(code: ApiError["code"], message: string): ApiError {
+  return new ApiError(code, message);
 }
 
 /**

@@ -287,7 +287,7 @@ export function etagOf(resource: object): string {
   return tag;
 }
 
-/** A resource with all that is stored, as the response to a GET writes it. */
+/** A resource with all that responses may have, as that to a GET writes it. */
 function wholeRepresentation(collection: Collection): Representation {
   const { get, create } = collection.operations;
   const shown = get?.response ?? create.response ?? wholeOf(collection);
@@ -295,7 +295,7 @@ function wholeRepresentation(collection: Collection): Representation {
   return {
     ...shown,
     hasId: true,
-    fields: collection.fields.map(() => true),
+    fields: collection.fields.map(({ shown: each }) => each),
     isBare: constants.length === 0 && (createdName ?? updatedName) === undefined,
     urlName: undefined,
     wrapper: undefined,

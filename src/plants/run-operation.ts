@@ -30,10 +30,7 @@ export interface Reply {
  */
 export type Result = Reply | Response | ApiError | JsonValue;
 
-type JsonValue =
-  | (string | number | bigint | boolean | null)
-  | readonly unknown[]
-  | { readonly [member: string]: unknown };
+type JsonValue = string | number | bigint | boolean | null | object;
 
 /** A request whose caller is known. */
 export interface SentRequest {

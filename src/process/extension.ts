@@ -6,15 +6,15 @@ import type { Contract } from "../contract/contract.ts";
 import type { Operation } from "../http/operation.ts";
 import { pathShape } from "../http/unserved-operations.ts";
 
-/** Makes the operations for the contract that is served. Throws an OperatorError. */
-export type Extension = (contract: Contract) => readonly Operation[];
+/** Makes the operations for the contract that is served. Rejects with an OperatorError. */
+export type Extension = (contract: Contract) => Promise<readonly Operation[]>;
 
 /**
- * Loads a module whose default export is a list of operations, or a function that makes it from the
- * contract. Rejects with an OperatorError.
+ * Loads a module whose default export is an operation, a function that makes some from the contract, or
+ * a list of these. Rejects with an OperatorError.
  */
 export async function loadExtension(file: string | undefined): Promise<Extension> {
-  if (file === undefined) return () => [];
+  if (file === undefined) return async () => [];
   const library = await import("../index.ts");
   // The module gets this program's own copy: classes of another one would not be those of the server.
   Bun.plugin({
@@ -24,14 +24,11 @@ export async function loadExtension(file: string | undefined): Promise<Extension
   const { default: exported } = await import(resolve(file)).catch((error) => {
     throw failed(file, error);
   });
-  return (contract) => {
-    let operations = exported;
-    try {
-      if (typeof exported === "function") operations = exported(contract);
-    } catch (error) {
+  return async (contract) => {
+    const operations = await operationsOf(exported, contract).catch((error) => {
       throw failed(file, error);
-    }
-    if (!Array.isArray(operations) || !operations.every(isOperation))
+    });
+    if (operations.length === 0 || !operations.every(isOperation))
       throw new OperatorError(
         `--extend ${file}: its default export is no list of operations; export default [defineOperation({ … })]`,
         2,
@@ -40,11 +37,19 @@ export async function loadExtension(file: string | undefined): Promise<Extension
   };
 }
 
+async function operationsOf(exported: unknown, contract: Contract): Promise<unknown[]> {
+  if (typeof exported === "function") return operationsOf(await exported(contract), contract);
+  if (!Array.isArray(exported)) return [exported];
+  return (await Promise.all(exported.map((each) => operationsOf(each, contract)))).flat();
+}
+
 /** The first line of the message: a syntax error has that of each of its places. */
 function failed(file: string, error: unknown): OperatorError {
   const { errors } = error as { readonly errors?: readonly unknown[] };
   return new OperatorError(
-    `--extend ${file} cannot be loaded: ${String(errors?.[0] ?? error).split("\n")[0]}`,
+    error instanceof OperatorError
+      ? `--extend ${file}: ${error.message}`
+      : `--extend ${file} cannot be loaded: ${String(errors?.[0] ?? error).split("\n")[0]}`,
     2,
   );
 }
@@ -55,14 +60,10 @@ function isOperation(value: unknown): value is Operation {
 }
 
 /** Throws an OperatorError if two operations have one method and path, or one name. */
-export function assertDistinct({ collections }: Contract, operations: readonly Operation[]): void {
-  const creates = collections.map(({ operations: { create } }) => create);
-  const seen = new Map(
-    creates.flatMap(({ path, operationId }) => [
-      [`POST ${pathShape(path)}`, operationId],
-      [operationId, operationId],
-    ]),
-  );
+export function assertDistinct(
+  operations: readonly Pick<Operation, "method" | "path" | "operationId">[],
+): void {
+  const seen = new Map<string, string>();
   for (const operation of operations) {
     const route = `${operation.method} ${operation.path}`;
     for (const key of [`${operation.method} ${pathShape(operation.path)}`, operation.operationId]) {

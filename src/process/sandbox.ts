@@ -59,7 +59,7 @@ export async function runSandbox(
   const { contract } = store;
   // The console is that of collections.
   const config: SandboxConfig = contract.collections.length > 0 ? given : { ...given, console: "off" };
-  const own = extension(contract);
+  const own = await extension(contract);
   resources.use(store);
   const wallNow = () => sandbox.clock.now();
 

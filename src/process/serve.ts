@@ -43,7 +43,7 @@ export async function serve(
   // A start that fails leaves the store and its contract as they are.
   const beforeMigration = async (wanted: Contract | undefined) => {
     const { assertServable, holdAddresses } = await loading;
-    if (wanted !== undefined) await assertServable(config, wanted, extension(wanted));
+    if (wanted !== undefined) await assertServable(config, wanted, await extension(wanted));
     held ??= ownProcess.resources.use(await holdAddresses(config, certificate));
   };
   const opening = openStoreUnlessStopped(config, ownProcess, beforeMigration);
@@ -52,7 +52,7 @@ export async function serve(
   const store = await opening;
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.use(store);
-  const own = extension(store.contract);
+  const own = await extension(store.contract);
   for (const note of remainingNotes(store.contract.notes, own))
     ownProcess.events.emit({ kind: "notice", message: `contract: ${note}`, fields: {} });
 

@@ -7,7 +7,8 @@ import { type Contract, openOperations } from "../contract/contract.ts";
 import { documentation } from "../docs-page/documentation.ts";
 import { type Certificate, serveOptions, tlsOptions } from "../http/listener.ts";
 import type { Operation } from "../http/operation.ts";
-import { unservedOf } from "../http/unserved-operations.ts";
+import { unservedOf, withoutThose } from "../http/unserved-operations.ts";
+import { createRow } from "../plants/create-plant.ts";
 import {
   ListenError,
   type ListenerAddress,
@@ -149,8 +150,9 @@ async function offeredOperations(
   described: Contract,
   own: readonly Operation[],
 ): Promise<Operation[]> {
-  const offered = [...(await otherOperations(described, operations)), ...own];
-  if (own.length > 0) assertDistinct(described, offered);
+  const offered = [...withoutThose(await otherOperations(described, operations), own), ...own];
+  const creates = described.collections.map(createRow);
+  if (own.length > 0) assertDistinct([...withoutThose(creates, own), ...offered]);
   return offered;
 }
 

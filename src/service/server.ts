@@ -28,7 +28,7 @@ import type { Operation } from "../http/operation.ts";
 import { RateLimit } from "../http/rate-limit.ts";
 import { requestIdMaker } from "../http/request-id.ts";
 import { errorResponse } from "../http/responses.ts";
-import { unservedOperations } from "../http/unserved-operations.ts";
+import { unservedOperations, withoutThose } from "../http/unserved-operations.ts";
 import { freeIdsOf } from "../plants/chosen-id.ts";
 import { createOperation, itemPathOf } from "../plants/create-plant.ts";
 import { idMaker, randomProcess } from "../plants/new-ids.ts";
@@ -269,7 +269,9 @@ async function composeService(
         ? (key, values) => readByKey(single, collection, key, values)
         : undefined,
   });
-  const offered = [...collections.map((each) => createOperation(targetOf(each))), ...others];
+  const creates = collections.map((each) => createOperation(targetOf(each)));
+  // An operation of one's own may stand for a create.
+  const offered = [...withoutThose(creates, others), ...others];
   const operations = [...offered, ...unservedOperations(contract, offered)];
   const bodyReader = new BodyReader({
     bodyBytesMax: limits.bodyBytesMax,

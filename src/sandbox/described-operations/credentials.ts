@@ -2,10 +2,10 @@
 // check them: those that a described login responds with are made up.
 
 import { ApiError } from "../../base/errors.ts";
+import type { SentParameters } from "../../described/described-parameters.ts";
 import { isObject } from "../../json/json-values.ts";
 import { isHeaderName } from "../../openapi/description/security.ts";
 import type { Place } from "../../openapi/document/place.ts";
-import type { SentParameters } from "./described-parameters.ts";
 
 /** The error of a request that meets no security requirement of an operation (OpenAPI 3.1, section 4.8.30). */
 export function missingCredentials(operation: Place, sent: SentParameters): ApiError | undefined {

@@ -2,7 +2,7 @@
 // them; the validator of the contract decides whether one fits.
 
 import { generateSync } from "json-schema-faker";
-import { describeFault, excessOf, type SchemaCheck, Work } from "../../contract/schema-check.ts";
+import { faultIn, type SchemaCheck } from "../../contract/schema-check.ts";
 import { referencedMembers } from "../../json/json-pointer.ts";
 import { isObject, type Json, numberText } from "../../json/json-values.ts";
 import { mappedSchemas } from "../../openapi/document/discriminator.ts";
@@ -161,18 +161,6 @@ export class ValueMaker {
 
 export function fits(check: SchemaCheck, value: unknown): boolean {
   return faultIn(check, value) === undefined;
-}
-
-/** What is wrong with a value, in words. */
-export function faultIn(check: SchemaCheck, value: unknown): string | undefined {
-  try {
-    const fault = check.fault(value, new Work());
-    return fault && describeFault(fault);
-  } catch (error) {
-    const excess = excessOf(error);
-    if (excess === undefined) throw error;
-    return excess;
-  }
 }
 
 const ourFormats = Object.fromEntries(

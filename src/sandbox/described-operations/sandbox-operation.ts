@@ -5,6 +5,8 @@ import type { Caller } from "../../auth/caller.ts";
 import { ApiError } from "../../base/errors.ts";
 import type { Contract, OpenApiDocument } from "../../contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat, type ErrorShape } from "../../contract/error-format.ts";
+import { type DescribedBody, readDescribedBody } from "../../described/described-body.ts";
+import { readDescribedParameters, type SentParameters } from "../../described/described-parameters.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import type { Operation, OperationServices } from "../../http/operation.ts";
 import { errorResponse } from "../../http/responses.ts";
@@ -14,8 +16,6 @@ import { errorFormatOf } from "../../openapi/description/error-shapes.ts";
 import { ContractError, Place } from "../../openapi/document/place.ts";
 import { parsePrefer, unmetPreference } from "../prefer.ts";
 import { missingCredentials } from "./credentials.ts";
-import { type BodyCheck, readBodyCheck } from "./described-body.ts";
-import { readParameterCheck, type SentParameters } from "./described-parameters.ts";
 import { DescribedResponses, type FoundResponse } from "./described-responses.ts";
 import { ValueMaker } from "./made-values.ts";
 
@@ -37,7 +37,7 @@ interface ReadOperation {
   /** The error of its credentials, or of its parameters. */
   readonly headFault: (sent: SentParameters) => ApiError | undefined;
   /** Undefined for an operation without a body. */
-  readonly bodyFault: BodyCheck | undefined;
+  readonly readBody: DescribedBody | undefined;
   readonly responses: DescribedResponses;
   readonly errors: ErrorFormat;
 }
@@ -124,10 +124,10 @@ export class SandboxOperation implements Operation {
     const method = this.method.toLowerCase() as DescribedOperation["method"];
     const item = root.at("paths", this.#describedPath);
     const described = operationAt(item, this.#describedPath, method);
-    const parameterFault = await readParameterCheck(described);
+    const readParameters = await readDescribedParameters(described);
     return {
-      headFault: (sent) => missingCredentials(described.place, sent) ?? parameterFault(sent),
-      bodyFault: await readBodyCheck(described.place),
+      headFault: (sent) => missingCredentials(described.place, sent) ?? errorIn(readParameters(sent)),
+      readBody: await readDescribedBody(described.place),
       responses: new DescribedResponses(described.place, maker),
       errors: errorFormatOf(described, this.#shape),
     };
@@ -178,13 +178,17 @@ function chosenResponse(
 
 /** The error of a request that is not as described. */
 async function faultOf(
-  { headFault, bodyFault }: ReadOperation,
+  { headFault, readBody }: ReadOperation,
   sent: SentRequest,
 ): Promise<ApiError | undefined> {
   const fault = headFault(sent);
-  if (fault !== undefined || bodyFault === undefined) return fault;
+  if (fault !== undefined || readBody === undefined) return fault;
   const bytes = await sent.readBody();
-  return bytes instanceof ApiError ? bytes : await bodyFault(sent.headers, bytes);
+  return bytes instanceof ApiError ? bytes : errorIn(await readBody(sent.headers, bytes));
+}
+
+function errorIn(read: object): ApiError | undefined {
+  return read instanceof ApiError ? read : undefined;
 }
 
 /**

@@ -1,10 +1,10 @@
 // Reads texts of a request as the values that a schema is for: parameters, and the members of
 // forms.
 
-import { parseExactJson } from "../../json/exact-json.ts";
-import { isObject, type Json } from "../../json/json-values.ts";
-import { valueTypes } from "../../openapi/description/field-type.ts";
-import { propertiesOf } from "../../openapi/schema/restrictions.ts";
+import { parseExactJson } from "../json/exact-json.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import { valueTypes } from "../openapi/description/field-type.ts";
+import { propertiesOf } from "../openapi/schema/restrictions.ts";
 
 /** The name of a member, and its text. */
 export type Pair = readonly [name: string, text: string];

@@ -1,14 +1,13 @@
-// Checks the parameters of a described operation: reads each as the request has it (OpenAPI 3.1,
-// section 4.8.12), and holds it against its schema.
+// Reads the parameters of a request to a described operation as the request has them (OpenAPI 3.1,
+// section 4.8.12), and holds each against its schema.
 
-import { ApiError } from "../../base/errors.ts";
-import type { SchemaCheck } from "../../contract/schema-check.ts";
-import type { Json } from "../../json/json-values.ts";
-import { checkOf } from "../../openapi/description/checks.ts";
-import type { DescribedOperation } from "../../openapi/description/described-operation.ts";
-import { expandSchema } from "../../openapi/description/expanded-schema.ts";
-import { type Place, readableAsync } from "../../openapi/document/place.ts";
-import { faultIn } from "./made-values.ts";
+import { ApiError } from "../base/errors.ts";
+import { faultIn, type SchemaCheck } from "../contract/schema-check.ts";
+import type { Json } from "../json/json-values.ts";
+import { checkOf } from "../openapi/description/checks.ts";
+import type { DescribedOperation } from "../openapi/description/described-operation.ts";
+import { expandSchema } from "../openapi/description/expanded-schema.ts";
+import { type Place, readableAsync } from "../openapi/document/place.ts";
 import { isOnly, itemsOfTexts, mayHave, objectOfPairs, type Pair, valueOfText } from "./sent-values.ts";
 
 /** The parts of a request that parameters are in. */
@@ -20,9 +19,12 @@ export interface SentParameters {
   readonly segments: Readonly<Record<string, string>>;
 }
 
+/** The values of parameters by their names, where they are sent. */
+export type SentValues = Readonly<Record<"path" | "query" | "header" | "cookie", Json>>;
+
 interface Parameter {
   readonly name: string;
-  readonly in: string;
+  readonly in: keyof SentValues;
   readonly isRequired: boolean;
   readonly style: string;
   readonly explode: boolean;
@@ -34,13 +36,13 @@ interface Parameter {
 }
 
 /**
- * Reads the parameters of an operation, and returns what finds the error of the first one that is
- * missing or does not fit its schema. A parameter that cannot be checked, such as a querystring of
- * OpenAPI 3.2, is left out.
+ * Reads the description of parameters, and returns what reads them: their values, or the error of the
+ * first one that is missing or does not fit its schema. One that was not sent has its default. A
+ * parameter that cannot be checked, such as a querystring of OpenAPI 3.2, is left out.
  */
-export async function readParameterCheck({
+export async function readDescribedParameters({
   parameters,
-}: DescribedOperation): Promise<(sent: SentParameters) => ApiError | undefined> {
+}: DescribedOperation): Promise<(sent: SentParameters) => SentValues | ApiError> {
   const read = new Map<string, Parameter>();
   for (const place of parameters) {
     const parameter = await readableAsync(() => readParameter(place));
@@ -51,16 +53,21 @@ export async function readParameterCheck({
   const all = [...read.values()];
   const names = new Set(all.map(({ name }) => name));
   return (sent) => {
+    const values = { path: {}, query: {}, header: {}, cookie: {} } as Record<
+      keyof SentValues,
+      Record<string, unknown>
+    >;
     for (const parameter of all) {
-      const { name, in: where, isRequired, mayBeEmpty, check } = parameter;
+      const { name, in: where, isRequired, mayBeEmpty, schema, check } = parameter;
       const value = sentValue(parameter, sent, names);
       if (value === undefined && isRequired)
         return invalid(`The ${where} parameter ${name} is missing, which must be ${check.expected}.`);
+      values[where][name] = value ?? schema.default;
       if (value === undefined || (value === "" && mayBeEmpty)) continue;
       const fault = faultIn(check, value);
       if (fault !== undefined) return invalid(`The ${where} parameter ${name} is not valid: ${fault}.`);
     }
-    return undefined;
+    return values;
   };
 }
 
@@ -79,7 +86,7 @@ async function readParameter(place: Place): Promise<Parameter | undefined> {
   const ownStyle = typeof style === "string" ? style : isForm ? "form" : "simple";
   return {
     name,
-    in: String(where),
+    in: where as Parameter["in"],
     isRequired: required === true,
     style: ownStyle,
     explode: typeof explode === "boolean" ? explode : ownStyle === "form" || ownStyle === "cookie",

@@ -1,0 +1,120 @@
+// Reads the body of a request to a described operation: checks its media type, and, of JSON, forms and
+// plain text, also the value against its schema.
+
+import { ApiError } from "../base/errors.ts";
+import { faultIn } from "../contract/schema-check.ts";
+import { parseExactJson } from "../json/exact-json.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import { decodeUtf8 } from "../json/utf8.ts";
+import { checkOf } from "../openapi/description/checks.ts";
+import { matchesMedia } from "../openapi/description/described-operation.ts";
+import { expandSchema } from "../openapi/description/expanded-schema.ts";
+import { type Place, readableAsync } from "../openapi/document/place.ts";
+import { propertiesOf } from "../openapi/schema/restrictions.ts";
+import { objectOfPairs, type Pair } from "./sent-values.ts";
+
+/**
+ * Returns the value of a body, or its error: undefined if there is none, and the bytes of what is not
+ * checked. A member that has a default and was not sent is added.
+ */
+export type DescribedBody = (
+  headers: Headers,
+  bytes: Uint8Array,
+) => Promise<{ readonly value: unknown } | ApiError>;
+
+/** Reads the described body of an operation; undefined if there is none, so that no body is read. */
+export async function readDescribedBody(operation: Place): Promise<DescribedBody | undefined> {
+  const body = operation.at("requestBody");
+  const media = await Promise.all(
+    body.at("content").members.map(async ([range, each]) => {
+      const schema = each.at("schema");
+      if (schema.value === undefined) return { range, checked: undefined };
+      // Undefined for a schema that cannot be checked.
+      const checked = await readableAsync(async () => {
+        return { schema: expandSchema(schema), check: await checkOf(schema) };
+      });
+      return { range, checked };
+    }),
+  );
+  if (media.length === 0) return undefined;
+  return async (headers, bytes) => {
+    const sent = headers.get("content-type");
+    // Clients name the type of their bodies also where they have none.
+    if (bytes.length === 0 && (sent === null || isJson(sent)))
+      return body.at("required").value === true
+        ? new ApiError("invalidPlant", "The body is missing.")
+        : { value: undefined };
+    const found = media.find(({ range }) => sent !== null && matchesMedia(sent, range));
+    const encoding = headers.get("content-encoding") ?? "identity";
+    if (found === undefined || encoding.toLowerCase() !== "identity") {
+      const wanted = media.map(({ range }) => range).join(" or ");
+      const given = `Content-Type is ${sent ?? "missing"}, and the Content-Encoding ${encoding}`;
+      return new ApiError("unsupportedMediaType", `The ${given}; send ${wanted}, as it is.`);
+    }
+    const { checked } = found;
+    const parsed = checked && (await parseBody(sent ?? "", bytes, checked.schema));
+    if (checked === undefined || parsed === undefined) return { value: bytes };
+    if (parsed instanceof ApiError) return parsed;
+    const fault = faultIn(checked.check, parsed.value);
+    if (fault !== undefined) return new ApiError("invalidPlant", `The body is not valid: ${fault}.`);
+    return { value: withDefaults(parsed.value, checked.schema) };
+  };
+}
+
+/** A value with the defaults of members that were not sent, where the schema names them. */
+function withDefaults(value: unknown, schema: Json): unknown {
+  const { items } = schema;
+  if (Array.isArray(value)) return isObject(items) ? value.map((item) => withDefaults(item, items)) : value;
+  if (!isObject(value)) return value;
+  const members = { ...value };
+  for (const [name, property] of Object.entries(propertiesOf(schema))) {
+    if (!isObject(property)) continue;
+    if (Object.hasOwn(members, name)) members[name] = withDefaults(members[name], property);
+    else if (property.default !== undefined) members[name] = property.default;
+  }
+  return members;
+}
+
+/** Whether a media type is JSON, or another format written in it. */
+function isJson(type: string): boolean {
+  return /^[^;]*[/+]json\s*(?:;|$)/i.test(type);
+}
+
+/** The value of a body; undefined for one of another media type, which is not checked. */
+async function parseBody(
+  type: string,
+  bytes: Uint8Array,
+  schema: Json,
+): Promise<{ readonly value: unknown } | ApiError | undefined> {
+  if (matchesMedia(type, "multipart/form-data")) return await parseMultipart(type, bytes, schema);
+  const isForm = matchesMedia(type, "application/x-www-form-urlencoded");
+  if (!isForm && !isJson(type) && !matchesMedia(type, "text/*")) return undefined;
+  const text = decodeUtf8(bytes);
+  if (text === undefined) return new ApiError("invalidJson", "The body is not UTF-8.");
+  if (isForm) return { value: objectOfPairs([...new URLSearchParams(text)], schema) };
+  if (!isJson(type)) return { value: text };
+  try {
+    return { value: parseExactJson(text) };
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
+    return new ApiError("invalidJson", `The body is not JSON: ${error.message}.`);
+  }
+}
+
+/** Files count as texts: their bytes are not checked. */
+async function parseMultipart(
+  type: string,
+  bytes: Uint8Array,
+  schema: Json,
+): Promise<{ readonly value: unknown } | ApiError> {
+  try {
+    const response = new Response(bytes as Uint8Array<ArrayBuffer>, { headers: { "Content-Type": type } });
+    const pairs: Pair[] = [];
+    for (const [name, value] of await response.formData())
+      pairs.push([name, typeof value === "string" ? value : await value.text()]);
+    return { value: objectOfPairs(pairs, schema) };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return new ApiError("invalidPlant", "The body is not multipart/form-data with its boundary.");
+  }
+}
