@@ -61,7 +61,7 @@ async function implementOne(
     operationId: typeof operationId === "string" ? operationId : key,
     method,
     path: encodePath(path),
-    access: readAccess(place, root),
+    access: readAccess(place, root, contract.source.fills === true),
     errors: errorFormatOf(described, contract.errors.shape),
     async read({ url, headers, segments, readBody: readBytes }) {
       const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];

@@ -41,7 +41,7 @@ export async function assertServable(
   contract: Contract,
   own: readonly Operation[],
 ): Promise<void> {
-  assertTokens(config, contract);
+  assertTokens(config, contract, own);
   await offeredOperations(config, contract, own);
 }
 
@@ -79,9 +79,9 @@ export async function startConfigured(
   const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) resources.defer(() => extra.close());
   const { contract } = parts.store;
-  assertTokens(config, contract);
+  assertTokens(config, contract, own);
   const options = await serverOptions(config, contract, own);
-  const isOpen = openOperations(contract).length > 0;
+  const isOpen = openOperations(contract).length > 0 || own.some(({ access }) => access?.isOpen);
   const server = await withListenAdvice(() =>
     startServer({
       ...(isOpen ? localPagesOnly(options, config) : options),
@@ -97,8 +97,8 @@ export async function startConfigured(
  * Throws an OperatorError if everybody could use an operation, unless the operator wants it on this
  * machine.
  */
-function assertTokens({ open, host }: ServeConfig, contract: Contract): void {
-  const [operation] = openOperations(contract);
+function assertTokens({ open, host }: ServeConfig, contract: Contract, own: readonly Operation[]): void {
+  const [operation] = [...openOperations(contract), ...own.filter(({ access }) => access?.isOpen)];
   if (operation === undefined || (open && isLoopback(host))) return;
   const described = `the contract's operation ${operation.operationId} needs no token`;
   throw new OperatorError(

@@ -30,7 +30,7 @@ const text = file("text.pem", "no certificate");
 const operation = '{ run() {}, method: "POST", path: "/shelves", operationId: "own" }';
 const loading = file("loading.ts", 'throw new Error("at the load");');
 const making = file("making.ts", 'export default () => { throw new Error("for the contract"); };');
-const twice = file("twice.ts", `export default [${operation}];`);
+const twice = file("twice.ts", `export default [${operation}, ${operation}];`);
 
 /** The port of a server that runs. */
 let used = "";
@@ -53,7 +53,7 @@ const failures: [what: string, args: () => string[], message: string][] = [
   ],
   ["its module throws", () => ["--contract", newer, "--extend", loading], "at the load"],
   ["its module throws for the contract", () => ["--contract", newer, "--extend", making], "for the contract"],
-  ["its module has the create", () => ["--contract", newer, "--extend", twice], "is served already"],
+  ["its module has an operation twice", () => ["--contract", newer, "--extend", twice], "is served already"],
   ["an operation needs no token", () => ["--contract", open], "needs no token"],
 ];
 
