@@ -129,7 +129,7 @@ export interface EditBody {
 
 /** An operation of the contract that is not served: it responds with notImplemented. */
 export interface OtherOperation {
-  readonly method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+  readonly method: "DELETE" | "GET" | "HEAD" | "OPTIONS" | "PATCH" | "POST" | "PUT" | "TRACE";
   readonly path: string;
 }
 

@@ -85,10 +85,10 @@ export async function stopListener(server: Bun.Server<undefined>, drainMsMax: nu
 
 type Routes = Record<string, Partial<Record<Operation["method"], (request: Request) => Promise<Response>>>>;
 
-/**
- * The operations whose paths have no parameters, routed by the listener. GET also serves HEAD, so
- * the handler routes it.
- */
+/** The methods that the listener routes: GET also serves HEAD, so the handler routes it. */
+const routedMethods: readonly string[] = ["POST", "PUT", "PATCH", "DELETE"];
+
+/** The operations whose paths have no parameters, routed by the listener. */
 function fixedRoutes(
   handle: Handler,
   { operations, basePath }: ListenerOptions,
@@ -98,7 +98,7 @@ function fixedRoutes(
   for (const operation of operations) {
     const { method } = operation;
     const path = basePath + operation.path;
-    if (!isFixedPath(path) || method === "GET") continue;
+    if (!isFixedPath(path) || !routedMethods.includes(method)) continue;
     const context = contextOf({ method, path, operation, segments: {} });
     routes[path] = { [method]: (request: Request) => handle(request, context), ...routes[path] };
   }

@@ -14,7 +14,7 @@ import type { Exchange } from "./exchange.ts";
 import type { OperationDocument } from "./operation-document.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
-export type Method = "DELETE" | "GET" | "HEAD" | "OPTIONS" | "PATCH" | "POST" | "PUT" | "TRACE";
+export type Method = Contract["otherOperations"][number]["method"];
 
 /** A row of the table of operations. Routes, CORS, and the errors of other paths follow from it. */
 export interface OperationRow {

@@ -4,11 +4,10 @@ import findMyWay from "find-my-way";
 import { ApiError } from "../base/errors.ts";
 import type { Contract } from "../contract/contract.ts";
 import { withArticle } from "../contract/words.ts";
-import { decodePercent, normalizePercent, tryDecodePercent } from "../json/percent-encoding.ts";
+import { decodePercent, normalizePercent, pathShape, tryDecodePercent } from "../json/percent-encoding.ts";
 
 import type { RequestRoute } from "./exchange.ts";
 import type { Method, Operation, OperationRow } from "./operation.ts";
-import { pathShape } from "./unserved-operations.ts";
 
 /** Where a request goes: to an operation, or to an error, which only authenticated callers see. */
 export type Route<Row extends OperationRow = Operation> = RequestRoute & {

@@ -2,7 +2,7 @@
 
 import { ApiError } from "../base/errors.ts";
 import type { Contract } from "../contract/contract.ts";
-import { encodePath } from "../json/percent-encoding.ts";
+import { encodePath, pathShape } from "../json/percent-encoding.ts";
 import { type Operation, type OperationRow, rejectAuthenticated } from "./operation.ts";
 
 /** @param offered those that are served: others with the same method and path are left out. */
@@ -35,11 +35,6 @@ export function withoutThose<Row extends Placed>(
   const key = ({ method, path }: Placed) => `${method} ${pathShape(path)}`;
   const known = new Set(others.map(key));
   return operations.filter((each) => !known.has(key(each)));
-}
-
-/** A path without the names of its parameters. */
-export function pathShape(path: string): string {
-  return path.replaceAll(/\{[^{}]*\}/g, "{}");
 }
 
 export function notServed({ collections }: Contract, method: string, path: string): ApiError {

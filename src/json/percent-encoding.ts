@@ -1,4 +1,4 @@
-// Encodes and decodes texts in URLs (percent-encoding: RFC 3986, section 2.1).
+// Encodes and decodes texts in URLs (percent-encoding: RFC 3986, section 2.1), and paths of them.
 
 /** Decodes a text; returns undefined if it is malformed. */
 export function tryDecodePercent(text: string): string | undefined {
@@ -27,4 +27,9 @@ export function normalizePercent(path: string): string {
     const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
     return /[\w.~-]/.test(character) ? character : encoded.toUpperCase();
   });
+}
+
+/** A path without the names of its parameters. */
+export function pathShape(path: string): string {
+  return path.replaceAll(/\{[^{}]*\}/g, "{}");
 }

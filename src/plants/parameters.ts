@@ -4,6 +4,7 @@ import { ApiError } from "../base/errors.ts";
 import type { Collection } from "../contract/contract.ts";
 import { shorten } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
+import { isStorable } from "../contract/stored-types.ts";
 import type { DescribedParameter } from "../http/operation-document.ts";
 import { parseInt64 } from "../json/int64.ts";
 
@@ -133,11 +134,11 @@ export function parseParameters<Declared extends Parameters>(
     const segment = segments[key];
     const sent = segment === undefined ? query.getAll(key) : [segment];
     const [text] = sent;
-    const value = text === undefined ? undefined : parameter.parse(text);
+    const value = text === undefined || !isStorable(text) ? undefined : parameter.parse(text);
     if (sent.length > 1) errors.push([`"${name}" must be sent once, but was sent ${sent.length} times`]);
     else if (value !== undefined) values[key] = value;
     else if (text !== undefined) {
-      const expected = `"${name}" must be ${parameter.expected}`;
+      const expected = `"${name}" must be ${parameter.expected}${isStorable(text) ? "" : ", without U+0000"}`;
       errors.push([`${expected}, but is ${JSON.stringify(shorten(text))}`, expected]);
     } else if (parameter.whenAbsent !== undefined) values[key] = parameter.whenAbsent.value;
     else errors.push([`"${name}" is required and must be ${parameter.expected}, but is missing`]);

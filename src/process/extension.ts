@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Contract } from "../contract/contract.ts";
 import type { Operation } from "../http/operation.ts";
-import { pathShape } from "../http/unserved-operations.ts";
+import { pathShape } from "../json/percent-encoding.ts";
 
 /** Makes the operations for the contract that is served. Rejects with an OperatorError. */
 export type Extension = (contract: Contract) => Promise<readonly Operation[]>;

@@ -3,7 +3,7 @@
 import type { Collection, Contract } from "../contract/contract.ts";
 import type { OperationRow } from "../http/operation.ts";
 import { type Route, routerOf } from "../http/router.ts";
-import { pathShape } from "../http/unserved-operations.ts";
+import { pathShape } from "../json/percent-encoding.ts";
 import { createRow } from "../plants/create-plant.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];

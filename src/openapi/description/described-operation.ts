@@ -2,7 +2,7 @@
 
 import type { Place } from "../document/place.ts";
 
-export const methods = ["get", "put", "post", "delete", "patch"] as const;
+export const methods = ["get", "put", "post", "delete", "patch", "head", "options", "trace"] as const;
 
 /** An operation of the description. */
 export interface DescribedOperation {

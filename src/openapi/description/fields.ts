@@ -15,6 +15,7 @@ import type { Place } from "../document/place.ts";
 import { restrictionsText } from "../schema/restrictions.ts";
 import { filterOfProperty, isHiddenIn, type ObjectSchema, type Property } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
+import { type OtherPath, otherPathsOf } from "./described-paths.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
 import { fieldTypeOf, isEnforced, valueTypes } from "./field-type.ts";
@@ -186,7 +187,7 @@ export async function readId(
     throw body.place.error(`the resource of POST ${path} must have an id, in the body or in the response`);
   const { place } = found;
   const { schema, check } = await readProperty(name, found);
-  const type = idTypeOf(schema, check, place);
+  const type = withoutOtherPaths(idTypeOf(schema, check, place), otherPathsOf(place.document, path));
   const format = idFormatOf(type, schema);
   const sent = body.properties.get(name);
   const isAccepted = sent !== undefined && !isHiddenIn(sent, "request");
@@ -196,6 +197,26 @@ export async function readId(
       `the ${name} of POST ${path} must be required, or one that the server can make: any positive integer of some bits, a UUID, or a string with room for 26 characters`,
     );
   return { name, type, schema, restrictions: restrictionsText(schema), format, isRequired, isAccepted };
+}
+
+/**
+ * The type without the ids whose path is another one of the description, such as /things/count: no
+ * request would reach them.
+ */
+function withoutOtherPaths(type: FieldType<PlantId>, others: readonly OtherPath[]): FieldType<PlantId> {
+  const taken = others.filter(({ example }) => type.parse(example) !== undefined);
+  if (taken.length === 0) return type;
+  const { expected, fromJson, parse } = type;
+  const accept = (id: PlantId | undefined) =>
+    id !== undefined && taken.some(({ isAt }) => isAt(String(id))) ? undefined : id;
+  const names = taken.map(({ segment }) => JSON.stringify(segment));
+  const shown = names.length > 3 ? [...names.slice(0, 3), `${names.length - 3} more`] : names;
+  return {
+    ...type,
+    expected: `${expected}, other than ${shown.join(", ")}, which ${names.length === 1 ? "is another path" : "are other paths"}`,
+    fromJson: (...sent) => accept(fromJson(...sent)),
+    parse: (text) => accept(parse(text)),
+  };
 }
 
 /** Texts that are no segment of a path (RFC 3986, section 5.2.4). */

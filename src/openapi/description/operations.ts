@@ -17,7 +17,7 @@ import {
 } from "../../contract/contract.ts";
 import type { ErrorShape } from "../../contract/error-format.ts";
 import { operationName } from "../../contract/words.ts";
-import { encodePath } from "../../json/percent-encoding.ts";
+import { encodePath, pathShape } from "../../json/percent-encoding.ts";
 import { type ContractError, faultOf, type Place, readable, schemaName } from "../document/place.ts";
 import { readObjectSchema, readOnlyNames } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
@@ -87,7 +87,7 @@ export async function readOperations(
   let list = ownListShape;
   for (const operation of operationsOf(reading.root, path)) {
     const name = knownName(operation, path);
-    if (name === undefined) continue;
+    if (name === undefined || Object.hasOwn(operations, name)) continue;
     try {
       const { shape, ...served } = await readOperation(name, operation, reading, collection);
       list = shape ?? list;
@@ -139,9 +139,16 @@ async function readOperation(
 export function readOthers({ root, served, faults }: Reading): OtherOperation[] {
   const paths = root.at("paths").members.filter(isReadable);
   for (const [path, item] of paths) noteMethods(path, item);
+  noteSamePaths(paths);
+  const seen = new Set<string>();
   return describedOperations(paths).flatMap((operation) => {
     const { method, path, place } = operation;
-    if (served.has(place.pointer)) return [];
+    const route = `${method} ${pathShape(path)}`;
+    const isFirst = !seen.has(route);
+    seen.add(route);
+    if (served.has(place.pointer) || !isFirst) return [];
+    // RFC 9110, section 9.3.2: the GET that is served responds to HEAD, too.
+    if (method === "head" && served.has(place.pointer.replace(/head$/, "get"))) return [];
     place.note(`${titleOf(operation)} is not served${reasonFrom(place, faults.get(place.pointer))}`);
     return [{ method: method.toUpperCase() as OtherOperation["method"], path }];
   });
@@ -153,11 +160,21 @@ function reasonFrom({ pointer }: Place, fault: ContractError | undefined): strin
   return `, as ${fault.problem}: it responds with 501${where}`;
 }
 
+/** Notes the paths that differ from an earlier one in the names of their parameters alone. */
+function noteSamePaths(paths: readonly PathItem[]): void {
+  const firsts = new Map<string, string>();
+  for (const [path, item] of paths) {
+    const shape = pathShape(path);
+    const first = firsts.get(shape);
+    if (first === undefined) firsts.set(shape, path);
+    else item.note(`${path} is the same path as ${first}, whose operations go first`);
+  }
+}
+
 /** Notes the methods of a path that are never served. */
 function noteMethods(path: string, item: Place): void {
-  for (const method of ["head", "options", "trace", "query"])
-    if (item.at(method).value !== undefined)
-      item.at(method).note(`${method.toUpperCase()} ${path} is not served`);
+  const query = item.at("query");
+  if (query.value !== undefined) query.note(`QUERY ${path} is not served`);
   for (const [method, each] of item.at("additionalOperations").members)
     each.note(`${method} ${path} is not served`);
 }
@@ -320,8 +337,9 @@ function knownName(
   collection: string,
 ): Exclude<OperationName, "create"> | undefined {
   if (collectionPath(path) === collectionPath(collection)) return method === "get" ? "list" : undefined;
-  if (!isItemOf(collection, path) || method === "post") return undefined;
-  return ({ get: "get", put: "replace", patch: "change", delete: "delete" } as const)[method];
+  if (!isItemOf(collection, path)) return undefined;
+  const names = { get: "get", put: "replace", patch: "change", delete: "delete" } as const;
+  return method in names ? names[method as keyof typeof names] : undefined;
 }
 
 /** The path of one resource, whose parameter is then {id}. */

@@ -19,9 +19,9 @@ const members: Readonly<Record<string, Readonly<Record<"read" | "shown" | "noted
   },
   server: { read: ["url", "variables"], shown: ["description", "name"], noted: [] },
   pathItem: {
-    read: ["get", "post", "parameters"],
+    read: ["head", "get", "post", "parameters"],
     shown: ["summary", "description"],
-    noted: ["put", "delete", "patch", "head", "options", "trace", "query", "additionalOperations", "servers"],
+    noted: ["put", "delete", "patch", "options", "trace", "query", "additionalOperations", "servers"],
   },
   operation: {
     read: ["operationId", "parameters", "requestBody", "responses", "security"],

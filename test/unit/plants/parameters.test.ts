@@ -1,0 +1,20 @@
+// The parameters of operations, from their texts.
+
+import { expect, test } from "bun:test";
+import { ApiError } from "../../../src/base/errors.ts";
+import { parseParameters } from "../../../src/plants/parameters.ts";
+
+/** A parameter of any text, as a filter is. */
+const anyText = { schema: {}, description: "", expected: "a string", parse: (text: string) => text };
+
+test.each([
+  ["name", {}, "/things?name=a%00b"],
+  ["id", { id: "a\0b" }, "/things/a%00b"],
+])("U+0000 in %s, which PostgreSQL cannot compare, is no valid parameter", (key, segments, url) => {
+  const error = parseParameters({ [key]: anyText }, segments, url);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({
+    code: "invalidParameter",
+    message: `A parameter is not valid: "${key}" must be a string, without U+0000, but is "a\\u0000b".`,
+  });
+});
