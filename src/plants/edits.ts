@@ -48,7 +48,7 @@ const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
  * looks for it every 50 to 100 ms: without pauses it waits for two seconds, and its creates get
  * 503.
  */
-const pauseMsMax = 50;
+export const pauseMsMax = 50;
 
 /** Edits that the history shows, and undoes, together. */
 export class EditRun {

@@ -5,6 +5,7 @@ import type { PlantId } from "../contract/plant-id.ts";
 import { newMigration } from "../store/migration/migration.ts";
 import { withStoredNames } from "../store/migration/stored-names.ts";
 import type { NewEntry, OnUnavailable, Outcome, PlantStore } from "../store/plant-store.ts";
+import { type ForgottenEdits, forgetWork } from "../store/shared/forgotten-edits.ts";
 import type { ReadConnection } from "../store/shared/page.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../store/shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../store/shared/sql-tokens.ts";
@@ -63,6 +64,14 @@ export class MemoryStore implements PlantStore {
 
   async transact(transaction: RecordedTransaction): Promise<EditOutcome> {
     return this.#current.transactions.transact(this.contract, transaction);
+  }
+
+  async forget(edits: ForgottenEdits): Promise<number> {
+    return this.#current.transactions.change(() => forgetWork(edits));
+  }
+
+  async purge(): Promise<readonly string[]> {
+    return [];
   }
 
   async bytesOnDisk(): Promise<number> {

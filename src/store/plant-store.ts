@@ -3,6 +3,7 @@
 import { OperatorError } from "../base/operator-error.ts";
 import { type Collection, type Contract, type Plant, valuesEqual } from "../contract/contract.ts";
 import type { ContractChoice } from "./migration/migration.ts";
+import type { ForgottenEdits } from "./shared/forgotten-edits.ts";
 import type { ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import type { TokenStore } from "./shared/sql-tokens.ts";
@@ -95,6 +96,15 @@ export interface PlantStore extends AsyncDisposable {
    * was found; otherwise it is `changed`, and nothing is made. Rejects as `edit` does.
    */
   transact(transaction: RecordedTransaction): Promise<EditOutcome>;
+
+  /** Erases some edits from the history, in one transaction, and resolves with how many: 0 if none is left. */
+  forget(edits: ForgottenEdits): Promise<number>;
+
+  /**
+   * Removes from the files of the store what was erased, as far as they can be written now. Resolves
+   * with a sentence for each place that still has it.
+   */
+  purge(): Promise<readonly string[]>;
 
   /**
    * The size of the store on disk with its indexes and WAL, without counting plants. Rejects with

@@ -11,13 +11,15 @@ import {
   type HistoryEntry,
   type HistoryFilter,
   listEdits,
+  pauseMsMax,
   type RecordedPlant,
   undoRun,
 } from "../../plants/edits.ts";
 import { parseId } from "../../process/config/parsers.ts";
 import type { Config } from "../../process/config/resolve.ts";
 import { host } from "../../process/host.ts";
-import { formatTable, printError, printStored } from "../../process/output.ts";
+import { formatCount, formatTable, printError, printStored } from "../../process/output.ts";
+import { countForgotten } from "../../store/shared/forgotten-edits.ts";
 import type { SqlConnection } from "../../store/sql-connection.ts";
 import { withSettings } from "../command-options.ts";
 import { chosenCollection } from "./collection-setting.ts";
@@ -25,7 +27,16 @@ import { describeChange } from "./describe-change.ts";
 import { commandRun } from "./edit-plants.ts";
 import { withStore } from "./with-store.ts";
 
-const settingNames = ["collection", "historySince", "historyUndo", "json", "database"] as const;
+const settingNames = [
+  "collection",
+  "historySince",
+  "historyUndo",
+  "historyForget",
+  "historyBefore",
+  "yes",
+  "json",
+  "database",
+] as const;
 type HistoryConfig = Config<(typeof settingNames)[number]>;
 
 /** The exit code of an undo that left some plants as they are. */
@@ -34,23 +45,34 @@ const someLeftExitCode = 3;
 /** An edit of an earlier contract, whose values are of other types. */
 const unreadable = "cannot be read by the contract of today";
 
+/** Counting 50 million edits takes some seconds. */
+const countMsMax = 10 * 60_000;
+
 /** The maximum number of printed ids that an undo skipped. */
 const printedIdsMax = 10;
 
 export function historyCommand(): Command {
   const command = new Command("history")
-    .description("print who changed or deleted plants, latest first, or undo a run")
-    .argument("[id]", "only the edits of the plant with this id")
+    .description("print who changed or deleted plants, latest first, undo a run, or forget edits")
+    .argument("[ids...]", "only the edits of the plant with this id; several for --forget")
     .addHelpText(
       "after",
       `
 All edits of one command, or of one click in the console, are one run. --undo RUN
 restores the plants of a run; with an id, only that plant. A plant that has
 changed since stays as it is, and the exit code is 3. An undo is itself a run.
-Creates are not edits: plants that an import created stay.`,
+Creates are not edits: plants that an import created stay.
+
+--forget erases edits for good: their values are gone from the file of the store
+when the command ends. They can no longer be undone. Backups keep what they have.`,
     );
-  return withSettings(command, settingNames, async (config, text?: string) => {
-    const { historyUndo: run, historySince: since, json, database } = config;
+  return withSettings(command, settingNames, async (config, texts: string[]) => {
+    const { historyUndo: run, historySince: since, historyForget, historyBefore, json, database } = config;
+    if (historyForget) return forget(config, texts);
+    if (historyBefore !== undefined || config.yes)
+      throw new OperatorError("--before and --yes are for --forget", 2);
+    const [text, ...others] = texts;
+    if (others.length > 0) throw new OperatorError("name one id, or several with --forget", 2);
     if (run !== undefined) return undo(config, run, text);
     await withStore(database, "existing", async (store) => {
       const { contract } = store;
@@ -137,7 +159,7 @@ async function undo(config: HistoryConfig, run: string, text: string | undefined
     const { found, undone, unchanged, left, refused } = await undoRun(store.contract, undo, read, filter);
     if (found === 0)
       throw new OperatorError(
-        `the history has no run ${run}${text === undefined ? "" : ` with the ${collection?.words.one} ${text}`}; "plantstore history" lists the runs`,
+        `the history has no run ${run}, or was told to forget it${text === undefined ? "" : ` with the ${collection?.words.one} ${text}`}; "plantstore history" lists the runs`,
       );
     printError(
       `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${undo.id}`}`,
@@ -149,5 +171,39 @@ async function undo(config: HistoryConfig, run: string, text: string | undefined
       printError(`Not undone: ${id}, which the contract of today does not allow as it was. ${reason}`);
     if (refused.size > printedIdsMax) printError(`Not undone:${more(refused.size)}.`);
     host().setExitCode(someLeftExitCode);
+  });
+}
+
+/** Erases edits, and says how many and what still has them. */
+async function forget(config: HistoryConfig, texts: readonly string[]): Promise<void> {
+  const { collection: wanted, historyBefore: before, historySince, historyUndo, yes, database } = config;
+  if (historySince !== undefined || historyUndo !== undefined)
+    throw new OperatorError("--since and --undo are not for --forget", 2);
+  if (texts.length === 0 && (before === undefined || wanted !== undefined))
+    throw new OperatorError("name the ids whose edits are to be forgotten, or a time with --before alone", 2);
+  await withStore(database, "writable", async (store) => {
+    const collection = texts.length === 0 ? undefined : chosenCollection(store.contract, wanted);
+    const ids = collection && texts.map((text) => String(parseId(collection, text)));
+    const forgotten = { plants: collection && { table: collection.table, ids: ids ?? [] }, before };
+    await using sql = await store.openSql();
+    const { sql: text, parameters } = countForgotten(forgotten);
+    const [row] = await sql.query<{ edits: bigint; runs: bigint }>(text, parameters, countMsMax);
+    const edits = formatCount(Number(row?.edits), { one: "edit", many: "edits" });
+    const runs = formatCount(Number(row?.runs), { one: "run", many: "runs" });
+    if (!yes)
+      throw new OperatorError(
+        `${edits} of ${runs} would be forgotten for good, and could not be undone; add --yes to forget them`,
+        2,
+      );
+    for (;;) {
+      const startedAt = performance.now();
+      if ((await store.forget(forgotten)) === 0) break;
+      // Leaves the lock of a file to servers for as long as it was held.
+      if (store.engine === "sqlite") await Bun.sleep(Math.min(performance.now() - startedAt, pauseMsMax));
+    }
+    const notes = await store.purge();
+    printError(`${edits} of ${runs} forgotten; backups, and exports, still have what they hold`);
+    for (const note of notes) printError(`plantstore: ${note}`);
+    if (notes.length > 0) host().setExitCode(someLeftExitCode);
   });
 }

@@ -394,6 +394,16 @@ const commandSettings = {
     description: "undo the edits of this run",
     parse: parseText,
   },
+  historyForget: switchSetting(
+    "--forget",
+    "erase the edits of these plants from the history, or those before --before, for good; shows how many without --yes",
+  ),
+  historyBefore: {
+    flag: "--before <time>",
+    description: "only edits before then, as for --since",
+    parse: parseSinceTime,
+  },
+  yes: switchSetting("--yes", "do what cannot be undone"),
   dropFields: {
     flag: "--drop-fields <names>",
     description:

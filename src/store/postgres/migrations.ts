@@ -91,31 +91,35 @@ async function inTransaction<Result>(
 /** A table of at most so many rows is rewritten at once, while creates wait for some 0.3 s. */
 const rewrittenRowsMax = 100_000;
 
-/**
- * Rewrites the tables whose columns were dropped, as their pages still have the values. A large one
- * is left to the administrator: creates would wait.
- */
+/** Rewrites the tables whose columns were dropped. */
 async function erase(primary: Primary, change: ContractChange): Promise<string[]> {
   const tables = new Set(change.dropped.flatMap(({ table, field }) => (field === undefined ? [] : [table])));
   const notes: string[] = [];
-  for (const table of tables) {
-    const { rows } = await primary.withRetry((pool) =>
-      pool.query<{ rows: string }>(
-        `SELECT count(*) AS rows FROM (SELECT FROM "${table}" LIMIT ${rewrittenRowsMax + 1}) AS part`,
-      ),
-    );
-    const isSmall = Number(rows[0]?.rows) <= rewrittenRowsMax;
-    try {
-      if (!isSmall) throw new OperatorError("it is large");
-      await primary.once((pool) => pool.query(`VACUUM FULL "${table}"`));
-    } catch (error) {
-      const reason = error instanceof OperatorError ? error.message : errorReason(error);
-      notes.push(
-        `PostgreSQL keeps dropped values in the pages of "${table}" until they are rewritten; run VACUUM FULL "${table}" when creates can wait (${reason})`,
-      );
-    }
-  }
+  for (const table of tables) notes.push(...(await rewriteTable(primary, table)));
   return notes;
+}
+
+/**
+ * Rewrites a table, as its pages still have what was erased. A large one is left to the administrator:
+ * whoever uses it would wait.
+ */
+export async function rewriteTable(primary: Primary, table: string): Promise<string[]> {
+  const { rows } = await primary.withRetry((pool) =>
+    pool.query<{ rows: string }>(
+      `SELECT count(*) AS rows FROM (SELECT FROM "${table}" LIMIT ${rewrittenRowsMax + 1}) AS part`,
+    ),
+  );
+  const isSmall = Number(rows[0]?.rows) <= rewrittenRowsMax;
+  try {
+    if (!isSmall) throw new OperatorError("it is large");
+    await primary.once((pool) => pool.query(`VACUUM FULL "${table}"`));
+    return [];
+  } catch (error) {
+    const reason = error instanceof OperatorError ? error.message : errorReason(error);
+    return [
+      `PostgreSQL keeps what was erased in the pages of "${table}" until they are rewritten; run VACUUM FULL "${table}" when its users can wait (${reason})`,
+    ];
+  }
 }
 
 /** Names the transactions that have used the plants for longer than a migration waits. */

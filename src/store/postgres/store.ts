@@ -11,6 +11,7 @@ import {
   type Outcome,
   PlantLocked,
 } from "../plant-store.ts";
+import { type ForgottenEdits, forgetWork } from "../shared/forgotten-edits.ts";
 import { type EditOutcome, type RecordedEdit, recordedEdits } from "../shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
@@ -23,7 +24,7 @@ import {
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { classifyError, errorReason, isConflict, isLockTimeout, rejectForOperator } from "./errors.ts";
 import type { HostPool, Queries } from "./host-pool.ts";
-import { openSchema } from "./migrations.ts";
+import { openSchema, rewriteTable } from "./migrations.ts";
 import { createPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
@@ -157,6 +158,16 @@ export class PostgresStore implements ServerStore {
     return this.#edits
       .once((pool) => pool.transactionEndingWith(commit, { mode: "ISOLATION LEVEL SERIALIZABLE" }))
       .catch((error) => (isConflict(error) ? "changed" : rejectForOperator(error)));
+  }
+
+  forget(edits: ForgottenEdits): Promise<number> {
+    return this.#edits
+      .once((pool) => pool.transaction((connection) => runWork(connection, forgetWork(edits))))
+      .catch(rejectForOperator);
+  }
+
+  purge(): Promise<readonly string[]> {
+    return rewriteTable(this.#primary, "edits").catch(rejectForOperator);
   }
 
   assertWritable(): Promise<void> {

@@ -28,7 +28,7 @@ export async function openStore(path: string, contract: SentContract, memory: Sh
     isClosed = true;
     return mayTerminate;
   };
-  const served: Pick<SqliteStore, "edit" | "transact" | "assertWritable"> = store;
+  const served: Pick<SqliteStore, "edit" | "transact" | "forget" | "purge" | "assertWritable"> = store;
   return {
     store: served,
     plants: {

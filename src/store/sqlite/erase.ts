@@ -68,14 +68,14 @@ function run(transaction: Transaction, sql: string): Promise<unknown> {
 }
 
 /** Empties the write-ahead log; a sentence if readers did not allow it in time. */
-async function emptyWal(database: Database): Promise<string[]> {
+export async function emptyWal(database: Database): Promise<string[]> {
   const deadline = performance.now() + truncateMsMax;
   for (;;) {
     const [[isBusy] = []] = database.query("PRAGMA wal_checkpoint(TRUNCATE)").values();
     if (Number(isBusy) === 0) return [];
     if (performance.now() > deadline)
       return [
-        "the write-ahead log of the store still has dropped values, as the store is in use; they are gone when all servers have stopped once",
+        "the write-ahead log of the store still has what was erased, as the store is in use; they are gone when all servers have stopped once",
       ];
     await Bun.sleep(5);
   }

@@ -4,6 +4,7 @@
 import type { Contract } from "../../contract/contract.ts";
 import type { ContractChoice } from "../migration/migration.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
+import { type ForgottenEdits, forgetWork } from "../shared/forgotten-edits.ts";
 import type { ReadConnection } from "../shared/page.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
@@ -14,6 +15,7 @@ import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { type OpenDatabase, openChosen, openDatabase } from "./connection.ts";
 import { type DiskFailureError, diskFailure, isFailedFsync, recordDiskFailure } from "./disk-failure.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
+import { emptyWal } from "./erase.ts";
 import { readError } from "./errors.ts";
 import { bytesOnDisk } from "./files.ts";
 import { OpenFiles } from "./open-files.ts";
@@ -106,6 +108,15 @@ export class SqliteStore implements PlantStore {
 
   transact(transaction: RecordedTransaction): Promise<EditOutcome> {
     return this.#withIntactFiles(() => this.#transactions.transact(this.contract, transaction));
+  }
+
+  forget(edits: ForgottenEdits): Promise<number> {
+    return this.#withIntactFiles(() => this.#transactions.change(() => forgetWork(edits)));
+  }
+
+  async purge(): Promise<readonly string[]> {
+    this.#files.assertIntact();
+    return await emptyWal(this.#database);
   }
 
   assertWritable(): Promise<void> {

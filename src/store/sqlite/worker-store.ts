@@ -4,6 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import type { Contract } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import type { NewEntry, OpenMode, OpenOptions, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
+import type { ForgottenEdits } from "../shared/forgotten-edits.ts";
 import type { ReadConnection } from "../shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "../shared/plant-edit.ts";
 import type { TokenStore } from "../shared/sql-tokens.ts";
@@ -117,6 +118,14 @@ export class SqliteWorkerStore implements PlantStore {
 
   transact(transaction: RecordedTransaction): Promise<EditOutcome> {
     return this.#commitThread.served.store.transact(transaction);
+  }
+
+  forget(edits: ForgottenEdits): Promise<number> {
+    return this.#commitThread.served.store.forget(edits);
+  }
+
+  purge(): Promise<readonly string[]> {
+    return this.#commitThread.served.store.purge();
   }
 
   async bytesOnDisk(): Promise<number> {
