@@ -17,7 +17,7 @@ export interface Answer {
   readonly json: unknown;
 }
 
-export async function send(url: string, init: RequestInit = {}): Promise<Answer> {
+export async function send(url: string, init: BunFetchRequestInit = {}): Promise<Answer> {
   const response = await fetch(url, init);
   const text = await response.text();
   return {

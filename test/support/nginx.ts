@@ -24,8 +24,10 @@ export type Nginx = Awaited<ReturnType<typeof startNginx>>;
 /**
  * Starts nginx in front of two servers on the given ports, as in deploy/ but for ports and paths,
  * and waits until it accepts connections. Killed out of scope.
+ *
+ * @param hasClientIds whether it is told that clients choose all ids.
  */
-export async function startNginx(serverPorts: readonly [number, number]) {
+export async function startNginx(serverPorts: readonly [number, number], hasClientIds = true) {
   const folder = new TemporaryFolder();
   const port = reservePort();
   const { certificate, key } = makeCertificate(folder, "site", "/CN=plants.example", "IP:127.0.0.1");
@@ -34,6 +36,7 @@ export async function startNginx(serverPorts: readonly [number, number]) {
     ["listen [::]:443 ssl;", ""],
     ["/etc/letsencrypt/live/plants.example/fullchain.pem", certificate],
     ["/etc/letsencrypt/live/plants.example/privkey.pem", key],
+    ...(hasClientIds ? [['    "" 0;', '    "" 1;'] as const] : []),
     ["server 127.0.0.1:8080 ", `server 127.0.0.1:${serverPorts[0]} `],
     ["server 127.0.0.1:8082 ", `server 127.0.0.1:${serverPorts[1]} `],
   ]);

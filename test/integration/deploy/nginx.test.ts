@@ -3,7 +3,9 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/base/errors.ts";
-import { plantJson, post as postPlant } from "../../support/http.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
+import { startFaultyProxy } from "../../support/faulty-proxy.ts";
+import { plantJson, post as postPlant, send } from "../../support/http.ts";
 import { type Nginx, startNginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { exchangeRaw, rawAnswers } from "../../support/raw-connection.ts";
@@ -99,6 +101,28 @@ function siteSuite(): void {
     const tooLarge = await postPlant(target, plantJson(1n, "x".repeat(2 * 2 ** 20)));
     expect(tooLarge).toMatchObject({ status: 413, json: { error: 41300 } });
     expect(tooLarge.headers.has("x-request-id")).toBe(true);
+  });
+
+  test("a create whose response was lost is repeated only if it is the same one then", async () => {
+    const path = contractFile("visits.yaml");
+    await using visits = await RunningServer.startInProcess({ args: ["--contract", path] });
+    const guest = await visits.createToken();
+    using proxy = await startFaultyProxy(visits.url, ["lost", "lost"]);
+    const port = Number(new URL(proxy.url).port);
+    await using strict = await startNginx([port, port], false);
+    const book = (key: Record<string, string>) =>
+      send(`${strict.url}/visits`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${guest}`, "Content-Type": "application/json", ...key },
+        body: '{"guest":"Grace"}',
+        tls: { ca: strict.ca },
+      });
+    const stored = async () => (await visits.command("export")).stdout.trim().split("\n").length;
+    const lost = await book({});
+    expect([lost.status, lost.headers.get("retry-after"), await stored()]).toEqual([503, null, 1]);
+    expect(lost.text).toContain("check before you send it again");
+    const repeated = await book({ "Idempotency-Key": "k" });
+    expect([repeated.status, await stored(), proxy.requests.length]).toEqual([201, 2, 3]);
   });
 
   test("the error codes in the site file match the registry, apart from those of nginx itself", async () => {
