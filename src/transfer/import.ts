@@ -4,6 +4,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { ApiError } from "../base/errors.ts";
 import type { Collection, Plant } from "../contract/contract.ts";
 import { conflictError } from "../contract/plant.ts";
+import type { PlantId } from "../contract/plant-id.ts";
 import type { ChosenId } from "../plants/chosen-id.ts";
 import { errorOfOutcome } from "../plants/create-errors.ts";
 import type { NewEntry, Outcome } from "../store/plant-store.ts";
@@ -165,6 +166,8 @@ class BatchImporter {
       .map(({ plant, chosen }, index) => ({ index, chosen, entry: entryOf(collection, plant, chosen) }));
     const outcomes: Outcome[] = [];
     let rest = pending;
+    // Searched for once: the ids of all records have run out then.
+    let hasRunOut = false;
     while (rest.length > 0) {
       const created = await create(rest.map(({ entry }) => entry));
       const next: typeof pending = [];
@@ -173,7 +176,8 @@ class BatchImporter {
         outcomes[each.index] = outcome;
         if (outcome === "unavailable") next.push(each);
         if (outcome !== "taken") continue;
-        const id = await each.chosen?.another(freeIds);
+        const id: PlantId | undefined = hasRunOut ? undefined : await each.chosen?.another(freeIds);
+        hasRunOut ||= id === undefined;
         const plant = id === undefined ? undefined : { ...each.entry.plant, id };
         if (plant !== undefined) next.push({ ...each, entry: entryOf(collection, plant, each.chosen) });
       }
