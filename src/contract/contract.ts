@@ -406,6 +406,18 @@ export function valuesEqual(collection: Collection, one: Values, other: Values):
   return collection.fields.every((field, index) => valueEquals(field, one[index], other[index]));
 }
 
+/**
+ * Whether a create with these values is the one that stored a plant, which may have been before a field
+ * with a default was added: then it has no value of it.
+ */
+export function isSameCreate(collection: Collection, stored: Values, sent: Values): boolean {
+  return collection.fields.every(
+    (field, index) =>
+      valueEquals(field, stored[index], sent[index]) ||
+      (stored[index] === undefined && valueEquals(field, field.default, sent[index])),
+  );
+}
+
 /** Whether two values of a field are equal, or both absent. */
 export function valueEquals(
   { type }: Field,

@@ -1,7 +1,7 @@
 // Reads plants of the history, which has each as the JSON of its fields.
 
 import type { ApiError } from "../base/errors.ts";
-import { type Collection, type Plant, type Values, valuesEqual } from "../contract/contract.ts";
+import { type Collection, isSameCreate, type Plant, type Values } from "../contract/contract.ts";
 import { parsePlantJson, valuesJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { Work } from "../contract/schema-check.ts";
@@ -71,7 +71,7 @@ export async function readByKey(
     [String(id), collection.table, createdVersion(createdAt), createdAt],
   );
   const created = first?.before == null ? stored : parseRecorded(collection, id, first.before);
-  return { stored, isSame: !("code" in created) && valuesEqual(collection, created.values, values) };
+  return { stored, isSame: !("code" in created) && isSameCreate(collection, created.values, values) };
 }
 
 /** Reads a plant. Rejects if it was deleted, and as the store does. */

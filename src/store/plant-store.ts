@@ -1,7 +1,7 @@
 // Defines what a storage engine does. Each engine is a folder next to this file.
 
 import { OperatorError } from "../base/operator-error.ts";
-import { type Collection, type Contract, type Plant, valuesEqual } from "../contract/contract.ts";
+import { type Collection, type Contract, isSameCreate, type Plant } from "../contract/contract.ts";
 import type { ContractChoice } from "./migration/migration.ts";
 import type { ForgottenEdits } from "./shared/forgotten-edits.ts";
 import type { ReadConnection } from "./shared/page.ts";
@@ -49,7 +49,7 @@ export function compareWithStored(
   stored: Plant,
   plant: Plant,
 ): "unchanged" | "conflict" {
-  return valuesEqual(collection, stored.values, plant.values) ? "unchanged" : "conflict";
+  return isSameCreate(collection, stored.values, plant.values) ? "unchanged" : "conflict";
 }
 
 /**

@@ -1,8 +1,10 @@
 // An Idempotency-Key is one resource, whatever format the ids have and however the contract changes.
 
 import { describe, expect, test } from "bun:test";
+import { toExactJson } from "../../../src/json/exact-json.ts";
 import { sendJson } from "../../support/contract-sandbox.ts";
 import { onlyCollection } from "../../support/contracts.ts";
+import { objectOf, thingsDocument } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import { contractWithIds, idIn, idSchemas, startTwo } from "../../support/id-contracts.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -65,6 +67,32 @@ for (const engine of engines)
         ids.add(idIn(answer));
       }
       expect([ids.size, await storedCount(place.database)]).toEqual([1, 1]);
+    });
+
+    test("a create stays the same when the contract adds a member with a default", async () => {
+      const name = { type: "string" };
+      const size = { type: "integer", default: 7 };
+      for (const isChosen of [true, false]) {
+        const contractOf = (properties: Record<string, unknown>) => {
+          const body = objectOf(isChosen ? properties : { id: { type: "integer" }, ...properties }, ["name"]);
+          const required = ["id", ...Object.keys(properties)];
+          const response = objectOf({ id: { type: "integer" }, ...properties }, required);
+          return { text: toExactJson(thingsDocument({ body, response })) };
+        };
+        const contracts = [contractOf({ name }), contractOf({ name, size })] as const;
+        await using place = await engine.createTestStore(contracts[0]);
+        const ids: string[] = [];
+        for (const contract of contracts) {
+          const store = await openedStore(place.database, undefined, contract);
+          await using server = await startInProcess({ store });
+          const body = isChosen ? { name: "a" } : { id: 5, name: "a" };
+          const key: Record<string, string> = isChosen ? { "Idempotency-Key": "k" } : {};
+          const answer = await sendJson(`${server.url}/things`, "POST", body, key);
+          expect([contract.text, answer.text, answer.status]).toEqual([contract.text, answer.text, 200]);
+          ids.push(idIn(answer));
+        }
+        expect(ids[0]).toBe(ids[1] ?? "");
+      }
     });
 
     test("a key whose first id is another's has the next one, also after that is gone", async () => {
