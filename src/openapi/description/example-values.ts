@@ -1,5 +1,6 @@
 // Finds examples of fields: those of the contract, or values that its schema accepts.
 
+import { WorkExceeded } from "../../contract/schema-check.ts";
 import type { FieldType, FieldValue } from "../../contract/stored-types.ts";
 import { toExactJson } from "../../json/exact-json.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
@@ -9,8 +10,15 @@ import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 /** A value of a description as that of a field; undefined if it is none, or cannot be stored. */
 export function toFieldValue(type: FieldType, value: unknown): FieldValue | undefined {
   const json = value === undefined ? undefined : toExactJson(value);
-  const found = json === undefined ? undefined : type.fromJson(JSON.parse(json), () => json);
-  return found === undefined || type.unstorable(found) !== undefined ? undefined : found;
+  if (json === undefined) return undefined;
+  try {
+    const found = type.fromJson(JSON.parse(json), () => json);
+    return found === undefined || type.unstorable(found) !== undefined ? undefined : found;
+  } catch (error) {
+    // A body with it would be refused, too.
+    if (error instanceof WorkExceeded) return undefined;
+    throw error;
+  }
 }
 
 /** Finds an example that the type accepts: of the schema, of a body, or one that is made up. */

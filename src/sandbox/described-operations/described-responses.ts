@@ -80,6 +80,8 @@ export class DescribedResponses {
     const headers = await this.#headers(place, wanted);
     if (content.length === 0) return new Response(null, { status, headers });
     for (const [type, media] of byAccept(content, accept)) {
+      // Headers throws for characters that no field may have, such as a line break.
+      if (!/^[\t -~]+$/.test(type)) continue;
       if (example !== undefined && !hasExample(example)([type, media])) continue;
       const body = await this.#body(concreteMedia(type), media, wanted);
       if (body === undefined) continue;

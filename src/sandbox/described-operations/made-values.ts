@@ -135,13 +135,16 @@ export class ValueMaker {
   }
 
   /** The other schemas for the same value: places, and the names that discriminators have for them. */
-  #partsOf(place: Place, { choice }: Attempt, within: readonly string[]): (Place | Json)[] {
+  #partsOf(place: Place, { choice, isFull }: Attempt, within: readonly string[]): (Place | Json)[] {
     const parts: (Place | Json)[] = place.own("allOf").items;
     if (isReference(place.value)) parts.push(place.document.own(...referencedMembers(place.value.$ref)));
     const choose = <Item>(all: readonly Item[]) => all[choice % all.length];
-    const alternatives = ["oneOf", "anyOf"].map((keyword) =>
-      place.own(keyword).items.filter(({ value }) => !isObject(value) || value.type !== "null"),
-    );
+    const alternatives = ["oneOf", "anyOf"].map((keyword) => {
+      const all = place.own(keyword).items;
+      const nulls = all.filter(({ value }) => isObject(value) && value.type === "null");
+      // A small value ends with null, where it may contain itself.
+      return isFull || nulls.length === 0 ? all.filter((each) => !nulls.includes(each)) : nulls;
+    });
     const chosen = alternatives.flatMap((each) => choose(each) ?? []);
     parts.push(...chosen);
     const property = place.own("discriminator", "propertyName").value;

@@ -446,3 +446,9 @@ test("an operation that is not served may have no responses", async () => {
   const collection = await readThings({ collection: { put: { responses: null } } });
   expect(servedDocument(collection, []).paths["/things"]).toHaveProperty("put.responses.501");
 });
+
+test("a pattern for which no example can be checked in time keeps nothing from being read", async () => {
+  const name = { type: "string", pattern: "^(?:a?){1000}b{1000}$", minLength: 9_000 };
+  const { fields } = await readThings({ properties: { name } });
+  expect(fields.map((each) => each.name)).toEqual(["name"]);
+});

@@ -140,3 +140,13 @@ test("without a seed another value is made each time", async () => {
   );
   expect(new Set(values.map(({ value }) => value)).size).toBe(3);
 });
+
+test.each(["anyOf", "oneOf"])(
+  "a schema that must contain itself or null, by %s, ends with null",
+  async (keyword) => {
+    const self = { [keyword]: [{ $ref: "#/components/schemas/A" }, { type: "null" }] };
+    const properties = { name: { type: "string" }, parent: self, next: self, first: self };
+    const A = { type: "object", properties, required: ["name", "parent", "next", "first"] };
+    expect((await made({ A })).isFit).toBe(true);
+  },
+);

@@ -205,3 +205,11 @@ test("a line names the first ones, and the number of all", () => {
   );
   expect(describedLine(some(12))).toMatch(/^12 operations respond .*, GET \/weather\/\{city\}, 2 more$/);
 });
+
+test("a media type with a line break is not sent", async () => {
+  const content = { "text/a\r\nX: b": { example: "a" }, "text/plain": { example: "b" } };
+  const { status, text } = await sent(responding(content));
+  expect([status, text]).toEqual([200, "b"]);
+  const only = await sent(responding({ "text/a\r\nX: b": { example: "a" } }));
+  expect(only.status).toBe(501);
+});
