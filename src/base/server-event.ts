@@ -16,6 +16,10 @@ export type ServerEvent =
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }
   /** The store can serve no more calls. */
   | { readonly kind: "storeFailed"; readonly reason: string }
+  /** The store has another contract, which is served now. */
+  | { readonly kind: "contractChanged" }
+  /** The store has another contract, which this server cannot serve. */
+  | { readonly kind: "contractRefused"; readonly reason: string }
   | { readonly kind: "tokenReloadFailed"; readonly reason: string }
   | { readonly kind: "connectionsShed"; readonly open: number }
   | { readonly kind: "traceExportFailed"; readonly reason: string }

@@ -26,6 +26,9 @@ export class OperatorConsole implements AdminRoutes {
     // is free. A failure is reported by the call that needs the connection.
     reader.open().catch(() => undefined);
     const samples = new CollectionSamples(store.contract, now(), Date.now());
+    events.subscribe(({ kind }) => {
+      if (kind === "contractChanged") this.#useContract();
+    });
     const requests = new RecentRequests(recentRequestsMax, now);
     for (const counter of [samples, requests]) events.subscribe((event) => counter.handle(event));
     const sessions = new Sessions({ passwordHash, now });
@@ -42,6 +45,14 @@ export class OperatorConsole implements AdminRoutes {
     const { consoleApp } = await import("./console-app.ts");
     this.#app ??= consoleApp(this.#options, this.#state, this.#resources);
     return this.#app.fetch(request, { peer });
+  }
+
+  /** Makes the routes for the contract of the store anew, with the next visit. */
+  #useContract(): void {
+    this.#state.samples.follow(this.#options.store.contract);
+    this.#app = undefined;
+    // It reads by the former contract.
+    this.#state.reader.close().catch(() => undefined);
   }
 
   /** Ends a running import after the batch that is being committed. */

@@ -202,6 +202,8 @@ export function plantsPath(members: ListMembers | undefined): string[] {
 export type OperationName = keyof Collection["operations"];
 
 export interface Contract {
+  /** How many contracts its store has had, with it; undefined outside of a store. */
+  readonly number: number | undefined;
   /** The input of readContract, from which threads and stores read the contract again. */
   readonly source: ContractSource;
   readonly document: OpenApiDocument;
@@ -235,6 +237,13 @@ export interface Collection {
   readonly table: string;
   /** Names that the id and fields had in the store's history, and those that they have now. */
   readonly renamed: Readonly<Record<string, string>>;
+  /** The number of its contract in a store; undefined outside of one. */
+  readonly contractNumber: number | undefined;
+  /**
+   * The column that tells what PostgreSQL's table is for: every statement that writes names it, and
+   * fails once it has another name. Undefined outside of a store, and on SQLite.
+   */
+  readonly marker: string | undefined;
   readonly words: Words;
   /** The path of the collection, percent-encoded, such as "/plants". */
   readonly path: string;

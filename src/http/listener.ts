@@ -13,10 +13,21 @@ export interface Certificate {
   readonly expiresAt: number;
 }
 
-export interface ListenerOptions {
+/** What a listener passes requests to. */
+export interface ListenerService {
+  readonly handle: Handler;
   readonly operations: readonly Operation[];
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
+}
+
+export interface PublicListener {
+  readonly server: Bun.Server<undefined>;
+  /** Passes every later request to another service. */
+  exchange(service: ListenerService): void;
+}
+
+export interface ListenerOptions {
   readonly host: string;
   /** 0 for a free one. */
   readonly port: number;
@@ -53,7 +64,7 @@ export function tlsOptions(certificate: Certificate | undefined) {
 }
 
 /** Opens the public listener. Throws the error of Bun.serve if the address cannot be bound. */
-export function startPublicListener(handle: Handler, options: ListenerOptions): Bun.Server<undefined> {
+export function startPublicListener(service: ListenerService, options: ListenerOptions): PublicListener {
   const { host, port, certificate, idleSecondsMax, shouldClose, onException } = options;
   const contextOf = (route: Route | undefined): RequestContext => ({
     get origin() {
@@ -63,17 +74,20 @@ export function startPublicListener(handle: Handler, options: ListenerOptions): 
     shouldClose,
   });
   const unrouted = contextOf(undefined);
+  const handlersOf = (served: ListenerService) => ({
+    routes: fixedRoutes(served, contextOf),
+    fetch: (request: Request) => served.handle(request, unrouted),
+    error: onException,
+  });
   const server: Bun.Server<undefined> = Bun.serve({
     ...serveOptions,
     hostname: host,
     port,
     idleTimeout: idleSecondsMax,
-    routes: fixedRoutes(handle, options, contextOf),
-    fetch: (request) => handle(request, unrouted),
-    error: onException,
+    ...handlersOf(service),
     ...tlsOptions(certificate),
   });
-  return server;
+  return { server, exchange: (other) => void server.reload({ ...serveOptions, ...handlersOf(other) }) };
 }
 
 /** Stops accepting connections; resolves after the last response, or after `drainMsMax`. */
@@ -90,8 +104,7 @@ const routedMethods: readonly string[] = ["POST", "PUT", "PATCH", "DELETE"];
 
 /** The operations whose paths have no parameters, routed by the listener. */
 function fixedRoutes(
-  handle: Handler,
-  { operations, basePath }: ListenerOptions,
+  { handle, operations, basePath }: ListenerService,
   contextOf: (route: Route) => RequestContext,
 ): Routes {
   const routes: Routes = {};

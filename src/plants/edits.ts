@@ -71,13 +71,13 @@ export class EditRun {
 
   /** Makes any number of edits, in transactions of at most editsMax. See PlantStore.edit. */
   async edit(
-    { table }: Collection,
+    { table, contractNumber }: Collection,
     edits: readonly PlantEdit[],
     editedAt = Date.now(),
   ): Promise<EditOutcome[]> {
     const outcomes: EditOutcome[] = [];
     for (const some of parts(edits, editsMax)) {
-      const common = { table, run: this.id, editor: this.#editor, editedAt };
+      const common = { table, contractNumber, run: this.id, editor: this.#editor, editedAt };
       const recorded = some.map((edit) => ({ ...common, edit, seq: this.#next++ }));
       if (this.#lastMs > 0) await this.#pause?.(Math.min(this.#lastMs, pauseMsMax));
       const startedAt = performance.now();

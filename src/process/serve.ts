@@ -56,7 +56,14 @@ export async function serve(
   for (const note of remainingNotes(store.contract.notes, own))
     ownProcess.events.emit({ kind: "notice", message: `contract: ${note}`, fields: {} });
 
-  const parts = { store, own, events: ownProcess.events, now, wallNow: Date.now };
+  const parts = {
+    store,
+    extension,
+    assertWanted: assertSameAs(config, store.contract),
+    events: ownProcess.events,
+    now,
+    wallNow: Date.now,
+  };
   const { startConfigured } = await loading;
   held?.[Symbol.dispose]();
   const server = await startConfigured(config, { ...parts, certificate }, ownProcess.resources);
@@ -67,6 +74,19 @@ export async function serve(
   await printServerStart(config, addresses, store, server, ownProcess.events.emit);
   await using _ = accompany?.(addresses, store);
   await ownProcess.waitForStop();
+}
+
+/**
+ * A server that was started with a contract of its own serves that one only: two servers with two of
+ * them would take the store from each other.
+ */
+function assertSameAs(config: ServeConfig, own: Contract): (contract: Contract) => void {
+  return ({ source }) => {
+    if (config.contract !== undefined && source.text !== own.source.text)
+      throw new OperatorError(
+        `the store has got another contract than --contract ${config.contract}; start the server without it, or with that one`,
+      );
+  };
 }
 
 export function addressesOf(

@@ -1,6 +1,7 @@
 // Runs what every server's process has: its log, its signals, its traces, and its end.
 
 import packageJson from "../../package.json";
+import { OperatorError } from "../base/operator-error.ts";
 import { type Clock, type Notice, type ServerEvent, ServerEvents } from "../base/server-event.ts";
 import type { StoreEvents } from "../store/plant-store.ts";
 import type { ServerAddresses } from "./banner.ts";
@@ -28,6 +29,8 @@ export class ServerProcess implements AsyncDisposable {
   /** Whether people see the settings and addresses in the banner, so that the log omits them. */
   readonly #hasBanner: boolean;
   readonly #exitProcess: (code?: number) => void;
+  /** Rejects when the store has a contract that the server cannot serve. */
+  readonly #refused = Promise.withResolvers<never>();
   #isInOrder = false;
   #closeTimer: NodeJS.Timeout | undefined;
 
@@ -37,6 +40,7 @@ export class ServerProcess implements AsyncDisposable {
     const onTerminal = error.isTTY;
     this.#config = config;
     this.#now = now;
+    this.#refused.promise.catch(() => undefined);
     this.#exitProcess = exit;
     const format = config.logFormat === "auto" ? (onTerminal ? "pretty" : "json") : config.logFormat;
     this.#hasBanner = format === "pretty" && onTerminal && output.columns !== undefined;
@@ -49,7 +53,10 @@ export class ServerProcess implements AsyncDisposable {
       output: log,
     });
     const { emit } = this.events;
-    this.events.subscribe((event) => this.#log.handle(event));
+    this.events.subscribe((event) => {
+      this.#log.handle(event);
+      if (event.kind === "contractRefused") this.#refused.reject(new OperatorError(event.reason));
+    });
     this.resources.defer(async () => {
       if (this.#isInOrder) emit(notice("stopped"));
       // Log lines that are not read would keep the process running.
@@ -90,15 +97,25 @@ export class ServerProcess implements AsyncDisposable {
     emit(notice("the public listener is open", { url }));
   }
 
-  /** Waits for the reason to stop, and logs it. The process then ends even if a part hangs. */
+  /**
+   * Waits for the reason to stop, and logs it. The process then ends even if a part hangs. Rejects with
+   * an OperatorError if the reason is a contract that cannot be served.
+   */
   async waitForStop(stopRequest: Promise<string> = this.stopSignal): Promise<void> {
-    const signal = await Promise.race([this.stopSignal, stopRequest]);
     const { emit } = this.events;
-    emit(notice("shutting down, draining requests", { signal }));
+    try {
+      const signal = await Promise.race([this.stopSignal, stopRequest, this.#refused.promise]);
+      emit(notice("shutting down, draining requests", { signal }));
+      this.#isInOrder = true;
+    } finally {
+      this.#limitClosing();
+    }
+  }
+
+  #limitClosing(): void {
     const reason = `it did not close within ${closeSecondsMax} seconds after the requests had their time`;
     const closeMsMax = (this.#config.drainSecondsMax + closeSecondsMax) * 1_000;
     this.#closeTimer = setTimeout(() => this.#exit({ kind: "storeFailed", reason }), closeMsMax).unref();
-    this.#isInOrder = true;
   }
 
   /** Exiting at once loses nothing: acknowledged plants are on disk. */

@@ -3,6 +3,7 @@
 import type { AdminRoutes } from "../admin/admin-server.ts";
 import { isLoopback } from "../base/loopback.ts";
 import { OperatorError } from "../base/operator-error.ts";
+import type { Emit } from "../base/server-event.ts";
 import { type Contract, openOperations } from "../contract/contract.ts";
 import { documentation } from "../docs-page/documentation.ts";
 import { type Certificate, serveOptions, tlsOptions } from "../http/listener.ts";
@@ -18,7 +19,7 @@ import {
   startServer,
 } from "../service/server.ts";
 import type { ServeConfig, ServeSettings } from "./config/resolve.ts";
-import { assertDistinct } from "./extension.ts";
+import { assertDistinct, type Extension } from "./extension.ts";
 import { localPagesOnly } from "./local-pages.ts";
 import { createConsole } from "./serve-console.ts";
 
@@ -31,8 +32,10 @@ type AdminExtra = AdminRoutes & { close(): Promise<void> };
 /** The server's parts that do not come from settings. */
 interface ServerParts extends Required<Pick<ServerOptions, "store" | "events" | "now" | "wallNow">> {
   readonly certificate: Certificate | undefined;
-  /** The operations of --extend. */
-  readonly own: readonly Operation[];
+  /** Makes the operations of --extend for a contract. */
+  readonly extension: Extension;
+  /** Rejects with an OperatorError if a contract that the store gets must not be served. */
+  readonly assertWanted: (contract: Contract) => void;
 }
 
 /** Rejects with an OperatorError if a contract cannot be served with these settings. */
@@ -69,7 +72,7 @@ export function holdAddresses(
 /** Starts the server; its extras and itself are closed with the resources. */
 export async function startConfigured(
   config: ServeConfig,
-  { certificate, own, ...parts }: ServerParts,
+  { certificate, extension, assertWanted, ...parts }: ServerParts,
   resources: AsyncDisposableStack,
 ): Promise<RunningServer> {
   const extras: readonly (AdminExtra | undefined)[] = [
@@ -78,19 +81,46 @@ export async function startConfigured(
   ];
   const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) resources.defer(() => extra.close());
+  const optionsFor = async (contract: Contract, own: readonly Operation[]) => {
+    assertTokens(config, contract, own);
+    const options = await serverOptions(config, contract, own);
+    const isOpen = openOperations(contract).length > 0 || own.some(({ access }) => access?.isOpen);
+    return isOpen ? localPagesOnly(options, config) : options;
+  };
   const { contract } = parts.store;
-  assertTokens(config, contract, own);
-  const options = await serverOptions(config, contract, own);
-  const isOpen = openOperations(contract).length > 0 || own.some(({ access }) => access?.isOpen);
+  const options = await optionsFor(contract, await extension(contract));
   const server = await withListenAdvice(() =>
     startServer({
-      ...(isOpen ? localPagesOnly(options, config) : options),
+      ...options,
       ...parts,
+      forContract: async (changed) => {
+        assertWanted(changed);
+        return optionsFor(changed, await ownOperations(extension, changed, parts.events.emit));
+      },
       listener: { host: config.host, port: config.port, certificate },
       adminRoutes,
     }),
   );
   return resources.use(server);
+}
+
+/**
+ * The operations of --extend for a contract that a running server takes over. Without those of a module
+ * that cannot make them: creates go on.
+ */
+async function ownOperations(
+  extension: Extension,
+  contract: Contract,
+  emit: Emit,
+): Promise<readonly Operation[]> {
+  try {
+    return await extension(contract);
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    const message = `without the operations of --extend, as the store has another contract: ${error.message}`;
+    emit({ kind: "notice", message, fields: {} });
+    return [];
+  }
 }
 
 /**

@@ -10,7 +10,7 @@ import type { ReadConnection } from "../store/shared/page.ts";
 import { type EditOutcome, editWork, type RecordedEdit } from "../store/shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../store/shared/sql-tokens.ts";
 import type { SqlWork } from "../store/shared/sql-work.ts";
-import type { RecordedTransaction } from "../store/shared/transaction.ts";
+import { type RecordedTransaction, wholeTransaction } from "../store/shared/transaction.ts";
 import { Database, sizeLimitOperation } from "../store/sqlite/driver.ts";
 import { migrate } from "../store/sqlite/migrations.ts";
 import { SqlitePlants } from "../store/sqlite/plants.ts";
@@ -63,7 +63,7 @@ export class MemoryStore implements PlantStore {
   }
 
   async transact(transaction: RecordedTransaction): Promise<EditOutcome> {
-    return this.#current.transactions.transact(this.contract, transaction);
+    return this.#current.transactions.transact(() => wholeTransaction(this.contract, transaction));
   }
 
   async forget(edits: ForgottenEdits): Promise<number> {

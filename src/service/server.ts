@@ -10,8 +10,9 @@ import type { IdentityProvider } from "../auth/jwks.ts";
 import type { JwtVerifier } from "../auth/jwt-verifier.ts";
 import { TokenCache } from "../auth/token-cache.ts";
 import { internalError } from "../base/errors.ts";
+import { errorMessage, OperatorError } from "../base/operator-error.ts";
 import { type Clock, ServerEvents } from "../base/server-event.ts";
-import type { Collection } from "../contract/contract.ts";
+import type { Collection, Contract } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { BodyReader } from "../http/body-reader.ts";
 import { ConnectionLimit } from "../http/connection-limit.ts";
@@ -67,6 +68,12 @@ export interface ServerOptions {
   readonly operations?: readonly Operation[];
   /** Puts a handler before that of the service. */
   readonly wrapHandler?: (next: Handler) => Handler;
+  /**
+   * Makes the options that follow from the contract, when the store has another one. Without it, a
+   * server that has operations besides the creates cannot serve that. Rejects with an OperatorError
+   * if it cannot be served.
+   */
+  readonly forContract?: (contract: Contract) => Promise<ContractOptions>;
   /** Further routes of the admin listener. */
   readonly adminRoutes?: readonly AdminRoutes[];
   /** performance.now by default. */
@@ -74,6 +81,9 @@ export interface ServerOptions {
   /** Milliseconds since the epoch: the clock by which tokens expire. Date.now by default. */
   readonly wallNow?: () => number;
 }
+
+/** The options of a server that follow from the contract. */
+export type ContractOptions = Pick<ServerOptions, "basePath" | "operations" | "wrapHandler" | "cors">;
 
 export interface ListenerAddress {
   /** 127.0.0.1 by default. */
@@ -157,9 +167,23 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   // Closed in reverse order when the server stops, also if the start fails.
   await using resources = new AsyncDisposableStack();
   const callers = await startCallers(setup, resources);
-  const groupCommit = await openGroupCommit(setup, resources);
-  const service = await composeService(setup, { ...callers, groupCommit }, resources);
-  const listeners = startListeners(setup, { ...service, groupCommit }, resources);
+  const { limits } = setup;
+  const bodyReader = new BodyReader({
+    bodyBytesMax: limits.bodyBytesMax,
+    inFlightBytesMax: limits.inFlightBytesMax,
+    arrivalMsMax: limits.arrivalSecondsMax * 1_000,
+  });
+  const parts = { ...callers, bodyReader };
+  const current = { service: await startService(setup, options, parts) };
+  resources.defer(() => current.service.resources.disposeAsync());
+  const { exchange, ...addresses } = startListeners(setup, current, bodyReader, resources);
+  const following = followContract(setup, async (changed) => {
+    const former = current.service;
+    current.service = await startService(setup, changed, parts);
+    exchange();
+    await former.resources.disposeAsync();
+  });
+  resources.defer(() => following.stop());
   const running = resources.move();
   let stopped: Promise<void> | undefined;
   const stop = () => {
@@ -168,8 +192,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     return stopped;
   };
   return {
-    ...listeners,
-    fetch: (request) => service.handle(request, inProcess),
+    ...addresses,
+    fetch: (request) => current.service.handle(request, inProcess),
     reloadTokens: (change) => callers.tokens.readAfter(change),
     resetRates: () => callers.rateLimit?.reset(),
     stop,
@@ -179,11 +203,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 /** The options with their defaults, and what all parts of the server share. */
 function setupOf(options: ServerOptions) {
-  const { store, now = performance.now.bind(performance), wallNow = Date.now } = options;
+  const { now = performance.now.bind(performance), wallNow = Date.now } = options;
   const events = options.events ?? new ServerEvents();
   return {
     ...options,
-    basePath: options.basePath ?? store.contract.basePath,
     now,
     wallNow,
     events,
@@ -232,18 +255,27 @@ async function openGroupCommit(
   return queue;
 }
 
-/** The parts that the service uses besides the store. */
-type ServiceParts = Pick<HandlerDependencies, "authenticator" | "resolveCreator" | "rateLimit"> & {
+/** The parts that all services of a server have in common. */
+type SharedParts = Pick<HandlerDependencies, "authenticator" | "resolveCreator" | "rateLimit" | "bodyReader">;
+
+/** What serves one contract. */
+interface Service {
+  readonly handle: Handler;
+  readonly operations: readonly Operation[];
+  readonly basePath: string;
   readonly groupCommit: CreateQueue;
-};
+  /** Closed when the server stops, or serves another contract. */
+  readonly resources: AsyncDisposableStack;
+}
 
 /** Makes the handler of all requests from the operations of the contract and of the options. */
-async function composeService(
-  { store, limits, basePath, publicUrl, wallNow, now, emit, makeRequestId, ...options }: Setup,
-  parts: ServiceParts,
-  resources: AsyncDisposableStack,
-) {
+async function startService(setup: Setup, options: ContractOptions, shared: SharedParts): Promise<Service> {
+  const { store, publicUrl, wallNow, now, emit, makeRequestId } = setup;
+  await using resources = new AsyncDisposableStack();
+  const groupCommit = await openGroupCommit(setup, resources);
+  const parts = { ...shared, groupCommit };
   const { contract } = store;
+  const basePath = options.basePath ?? contract.basePath;
   const { collections } = contract;
   const others = options.operations ?? [];
   // Reads of single plants must not wait for lists.
@@ -273,16 +305,10 @@ async function composeService(
   // An operation of one's own may stand for a create.
   const offered = [...withoutThose(creates, others), ...others];
   const operations = [...offered, ...unservedOperations(contract, offered)];
-  const bodyReader = new BodyReader({
-    bodyBytesMax: limits.bodyBytesMax,
-    inFlightBytesMax: limits.inFlightBytesMax,
-    arrivalMsMax: limits.arrivalSecondsMax * 1_000,
-  });
   const service = createHandler({
     ...parts,
     contract,
     operations,
-    bodyReader,
     newId: (collection) => (idMakers.get(collection) as () => PlantId)(),
     storeOf:
       single && others.length > 0
@@ -300,21 +326,79 @@ async function composeService(
   return {
     handle: withTickBudget(withCors(options.cors ?? "*", operations, wrapped)),
     operations,
-    bodyReader,
+    basePath,
+    groupCommit,
+    resources: resources.move(),
   };
 }
 
-/** Opens the listeners, and returns their addresses. */
+/** How often a server looks whether its store has another contract. */
+const contractLookMs = 500;
+
+/**
+ * Takes over the contract that the store has, when that is another one: at once after a batch that was
+ * not committed, which may be the reason.
+ *
+ * @param serve starts to serve the store's contract.
+ */
+function followContract(
+  { store, events, emit, ...options }: Setup,
+  serve: (changed: ContractOptions) => Promise<void>,
+): { readonly stop: () => Promise<void> } {
+  if (store.takeOverContract === undefined) return { stop: async () => undefined };
+  let isStopped = false;
+  let looking: Promise<void> | undefined;
+  const look = async () => {
+    try {
+      const contract = await store.takeOverContract?.();
+      if (contract === undefined) return;
+      await serve(await changedOptions(options, contract));
+      emit({ kind: "contractChanged" });
+    } catch (error) {
+      emit({ kind: "contractRefused", reason: errorMessage(error) });
+      isStopped = true;
+    }
+  };
+  const start = () => {
+    if (isStopped) return;
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+  };
+  const timer = setInterval(start, contractLookMs);
+  events.subscribe(({ kind }) => {
+    if (kind === "storeUnavailable") start();
+  });
+  return {
+    stop: async () => {
+      isStopped = true;
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+/** The options for another contract than that of the start. Rejects with an OperatorError. */
+async function changedOptions(
+  { forContract, operations = [], ...kept }: Pick<ServerOptions, "forContract" | keyof ContractOptions>,
+  contract: Contract,
+): Promise<ContractOptions> {
+  if (forContract !== undefined) return await forContract(contract);
+  if (operations.length === 0) return kept;
+  throw new OperatorError("this server has the operations of another contract; start it again");
+}
+
+/** Opens the listeners, and returns their addresses, and what makes them use the current service. */
 function startListeners(
-  { store, limits, basePath, events, emit, makeRequestId, state, ...options }: Setup,
-  service: Awaited<ReturnType<typeof composeService>> & Pick<ServiceParts, "groupCommit">,
+  { store, limits, events, emit, makeRequestId, state, ...options }: Setup,
+  current: { readonly service: Service },
+  bodyReader: BodyReader,
   resources: AsyncDisposableStack,
-): Pick<RunningServer, "url" | "adminUrl"> {
-  const { handle, operations, groupCommit } = service;
+): Pick<RunningServer, "url" | "adminUrl"> & { readonly exchange: () => void } {
   const connectionLimit = new ConnectionLimit({
     connectionsMax: limits.connectionsMax,
     closeIdle() {
-      listener?.closeIdleConnections();
+      listener?.server.closeIdleConnections();
       admin?.closeIdleConnections();
     },
     onExceeded: (open) => emit({ kind: "connectionsShed", open }),
@@ -323,9 +407,9 @@ function startListeners(
   const { host = "127.0.0.1", port = 0, certificate } = options.listener || {};
   const startAdmin = (address: ListenerAddress) => {
     const gauges = {
-      queuedPlants: () => groupCommit.queuedPlants,
-      nodesUp: () => groupCommit.nodesUp,
-      bodyBytesInFlight: () => service.bodyReader.memory.used,
+      queuedPlants: () => current.service.groupCommit.queuedPlants,
+      nodesUp: () => current.service.groupCommit.nodesUp,
+      bodyBytesInFlight: () => bodyReader.memory.used,
       connections: () => connectionLimit.open,
       certificateExpiresAt: () => certificate?.expiresAt ?? 0,
       storeBytes: () => store.bytesOnDisk(),
@@ -338,7 +422,7 @@ function startListeners(
       ...address,
       assertReady: async () => {
         if (state.isStopping) throw new Error("the server is stopping");
-        return groupCommit.assertReady();
+        return current.service.groupCommit.assertReady();
       },
       metrics,
       routes: options.adminRoutes ?? [],
@@ -349,11 +433,9 @@ function startListeners(
   if (admin !== undefined) resources.defer(() => admin.stop(true));
 
   const startPublic = (address: ListenerAddress) =>
-    startPublicListener(handle, {
+    startPublicListener(current.service, {
       ...address,
       certificate,
-      operations,
-      basePath,
       idleSecondsMax: Math.max(limits.idleSecondsMax, limits.arrivalSecondsMax + 10),
       shouldClose: () => state.isStopping || connectionLimit.isExceeded,
       onException(error) {
@@ -363,8 +445,13 @@ function startListeners(
       },
     });
   const listener = options.listener === false ? undefined : listen("public", { host, port }, startPublic);
-  if (listener !== undefined) resources.defer(() => stopListener(listener, limits.drainSecondsMax * 1_000));
-  return { url: (listener?.url ?? inProcess).origin + basePath, adminUrl: admin?.url.origin };
+  if (listener !== undefined)
+    resources.defer(() => stopListener(listener.server, limits.drainSecondsMax * 1_000));
+  return {
+    url: (listener?.server.url ?? inProcess).origin + current.service.basePath,
+    adminUrl: admin?.url.origin,
+    exchange: () => listener?.exchange(current.service),
+  };
 }
 
 /** Whether the retry of a create with an id of the client says when it was, or has an ETag. */

@@ -69,6 +69,15 @@ export interface PlantStore extends AsyncDisposable {
   /** The contract of the stored plants. */
   readonly contract: Contract;
 
+  /**
+   * Takes over the contract that the store has, if another process has given it another one, and
+   * resolves with it. From then on what was checked by the earlier one is not written: creates are
+   * `unavailable`, and edits reject. Resolves with undefined also if the store cannot be reached, and
+   * rejects with an OperatorError if this program cannot read that contract. Only the stores of
+   * servers have it.
+   */
+  takeOverContract?(): Promise<Contract | undefined>;
+
   /** How many batches a group commit keeps in flight. */
   readonly batchesInFlightMax: number;
 

@@ -20,17 +20,30 @@ const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as cons
  * at most 20 ns.
  */
 export class CollectionSamples {
-  readonly #all: readonly RecentSamples[];
+  #all: readonly RecentSamples[] = [];
+  readonly #startsAt: number;
+  readonly #epochMs: number;
   /** The samples of a contract without collections, in which nothing is counted. */
   readonly #none: RecentSamples;
   readonly #byPath = new Map<string, RecentSamples>();
 
   /** @param startsAt, epochMs those of RecentSamples. */
-  constructor({ collections }: Contract, startsAt: number, epochMs: number) {
+  constructor(contract: Contract, startsAt: number, epochMs: number) {
+    this.#startsAt = startsAt;
+    this.#epochMs = epochMs;
     this.#none = new RecentSamples(startsAt, epochMs);
-    this.#all = collections.map(() => new RecentSamples(startsAt, epochMs));
-    for (const [index, { path, itemPath }] of collections.entries())
-      for (const each of [path, itemPath]) this.#byPath.set(each, this.#all[index] as RecentSamples);
+    this.follow(contract);
+  }
+
+  /** Counts for the collections of another contract, and goes on for those that it keeps. */
+  follow({ collections }: Contract): void {
+    const former = new Map(this.#byPath);
+    this.#byPath.clear();
+    for (const { path, itemPath } of collections) {
+      const samples = former.get(path) ?? new RecentSamples(this.#startsAt, this.#epochMs);
+      for (const each of [path, itemPath]) this.#byPath.set(each, samples);
+    }
+    this.#all = [...new Set(this.#byPath.values())];
   }
 
   of(collection: Collection | undefined): RecentSamples {

@@ -107,6 +107,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   const otherOperations = readOthers(reading);
   const title = root.at("info", "title").value;
   return {
+    number: undefined,
     source,
     document,
     service: (typeof title === "string" && title.trim()) || "Store",
@@ -147,6 +148,8 @@ async function readCollection(
   const collection = {
     table: tableNameOf(path),
     renamed: {},
+    contractNumber: undefined,
+    marker: undefined,
     words,
     path: encodePath(path),
     itemPath: encodePath(item === undefined ? `${collectionPath(path)}/{id}` : pathOfOne(item.path)),

@@ -46,6 +46,9 @@ const lines: {
       reason: `${open} are open`,
     }),
   jwksRefreshFailed: ({ reason }) => line("warn", "JWKS refresh failed; cached keys stay in use", { reason }),
+  contractChanged: () => line("info", "the store has another contract, which is served now", {}),
+  contractRefused: ({ reason }) =>
+    line("error", "the store has another contract, which this server does not serve; it stops", { reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
   notice: ({ message, fields }) => line("info", message, fields),
   internalError: ({ requestId, error }) =>

@@ -137,7 +137,7 @@ function compareCollections(
   const added = given.fields.filter((field) => !staying.has(field));
   const names = [[stored.id.name, given.id.name], ...fields.map(([one, other]) => [one.name, other.name])];
   const renamed = renamedMembers(stored, new Map(names as [string, string][]), given);
-  const wanted = { ...given, table: stored.table, renamed };
+  const wanted = { ...given, table: stored.table, renamed, marker: stored.marker };
   return { stored, wanted, fields, added, isRestricted: isRestricted(stored, wanted, fields, added) };
 }
 
@@ -212,7 +212,7 @@ export function reportChange(
   const report = {
     isNew: from === undefined,
     added: [
-      ...added.map(({ path }) => path),
+      ...(from === undefined ? [] : added).map(({ path }) => path),
       ...kept.flatMap((each) => each.added.map(({ name }) => `"${name}"`)),
     ],
     renamed: kept.flatMap(renamedParts),

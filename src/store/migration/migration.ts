@@ -27,10 +27,9 @@ import {
   literal,
   migrationStatements,
   newestVersion,
-  type StoredTables,
   storedTables,
 } from "./schema.ts";
-import { renamedJson, withStoredNames } from "./stored-names.ts";
+import { markerOf, renamedJson, type StoredTables, withStoredNames } from "./stored-names.ts";
 
 /** The contract that a store was opened with last, as it is stored. */
 export interface StoredContract {
@@ -174,7 +173,9 @@ export async function openContract(store: OpeningStore, choice: ContractChoice):
     if (report === undefined) continue;
     const notes = report.dropped.length > 0 ? await erase(change, onProgress) : [];
     onMigrated?.(report, notes);
-    return contract;
+    // Found again, with the number and the names that the store has given it.
+    const migrated = await find();
+    if (isSameSource(migrated.source, contract.source)) return withStoredNames(contract, migrated);
   }
 }
 
@@ -183,19 +184,28 @@ export async function openContract(store: OpeningStore, choice: ContractChoice):
  * or else its own. Rejects with an OperatorError if the store cannot take it over.
  */
 async function chooseContract(
-  { source: own, tables, renamed }: FoundStore,
+  found: FoundStore,
   wanted: ContractSource | undefined,
   compiler: ContractCompiler,
   renames: Renames | undefined,
 ): Promise<{ readonly contract: Contract; readonly change: ContractChange }> {
+  const { source: own } = found;
   const chosen = wanted ?? own;
   const json = chosen?.json ?? (wanted === undefined || wanted.text === own?.text ? own?.json : undefined);
-  const contract = withStoredNames(await compiler(chosen && { ...chosen, json }), tables, renamed);
+  const contract = withStoredNames(await compiler(chosen && { ...chosen, json }), found);
   if (own === undefined) return { contract, change: newStore(contract) };
   if (isSameSource(own, contract.source)) return { contract, change: sameContract(contract) };
-  const stored = withStoredNames(await compiler(own), tables, renamed);
+  const stored = withStoredNames(await compiler(own), found);
   const change = compareContracts(stored, contract, renames);
   return { contract: change.contract, change };
+}
+
+/**
+ * The contract that a store has now, for a server that knows an earlier one. Rejects with an
+ * OperatorError if this program cannot read it.
+ */
+export async function foundContract(found: FoundStore, compiler: ContractCompiler): Promise<Contract> {
+  return withStoredNames(await compiler(found.source), found);
 }
 
 /** Whether a store has the newest version, this contract, and a column for each of its fields. */
@@ -310,7 +320,8 @@ export function* upgradeWork(
   yield migrationStatements(version, engine).map((sql) => ({ sql }));
   yield* scan.finish();
   const report = yield* reportWork(change, dropFields);
-  const statements = changeStatements(change, engine, yield* storedTables(engine), newName);
+  const names = { marker: markerOf(number + 1), newName };
+  const statements = changeStatements(change, engine, yield* storedTables(engine), names);
   yield statements.map((sql) => ({ sql }));
   const { text, json = null } = contract.source;
   yield keep({ number: number + 1, text, json, renamed: renamedJson(contract) });

@@ -8,6 +8,8 @@ import { versionColumn } from "../shared/plant-rows.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";
 import type { ContractChange, DroppedPart, KeptCollection } from "./contract-change.ts";
 
+import { requirementsOf, type StoredTables } from "./stored-names.ts";
+
 export type Engine = "sqlite" | "postgres";
 
 /**
@@ -85,12 +87,6 @@ const migrations: readonly ((engine: Engine) => readonly string[])[] = [
 /** The schema version that this program works with. */
 export const newestVersion = migrations.length;
 
-/** The tables of the collections, with their paths and the types of their columns by name. */
-export type StoredTables = ReadonlyMap<
-  string,
-  { readonly path: string; readonly columns: ReadonlyMap<string, string> }
->;
-
 /** Reads the columns of the tables of all collections. */
 export function* storedTables(engine: Engine): SqlWork<StoredTables> {
   type Row = { readonly [name in "table" | "path" | "column" | "type"]: string };
@@ -109,7 +105,7 @@ export function migrationStatements(version: number, engine: Engine): string[] {
 }
 
 /** Creates the table of a collection, with all columns. NOT NULL is left to validation. */
-function tableStatement(collection: Collection, engine: Engine): string {
+function tableStatement(collection: Collection, engine: Engine, marker: string): string {
   const { table, id, fields } = collection;
   const { int8, strict, withoutRowid } = dialects[engine];
   const idType = id.type.column[engine];
@@ -121,6 +117,8 @@ function tableStatement(collection: Collection, engine: Engine): string {
     "creator integer",
     `${versionColumn} ${int8}`,
     ...(keepsKeys(collection) ? [keyDefinition] : []),
+    // Has no values, and takes no room.
+    ...(engine === "postgres" ? [`"${marker}" boolean`] : []),
   ];
   return `CREATE TABLE "${table}" (${columns.join(", ")}) ${id.type.kind === "integer" ? strict : withoutRowid}`;
 }
@@ -143,13 +141,13 @@ export function changeStatements(
   { kept, added, dropped }: ContractChange,
   engine: Engine,
   tables: StoredTables,
-  newName: () => string,
+  { marker, newName }: { readonly marker: string; readonly newName: () => string },
 ): string[] {
   return [
     ...dropped.flatMap((part) => dropStatements(part, engine, newName)),
-    ...kept.flatMap((each) => keepStatements(each, engine, tables.get(each.stored.table)?.columns)),
+    ...kept.flatMap((each) => keepStatements(each, engine, tables.get(each.stored.table)?.columns, marker)),
     ...added.flatMap((collection) => [
-      tableStatement(collection, engine),
+      tableStatement(collection, engine, marker),
       ...keyIndexes(collection),
       `INSERT INTO collections VALUES (${literal(collection.table, engine)}, ${literal(collection.path, engine)})`,
     ]),
@@ -180,6 +178,7 @@ function keepStatements(
   { stored, wanted, fields, added }: KeptCollection,
   engine: Engine,
   columns: ReadonlyMap<string, string> | undefined,
+  marker: string,
 ): string[] {
   const { table, path } = wanted;
   const moved =
@@ -201,6 +200,9 @@ function keepStatements(
     ...(keepsKeys(wanted) && columns?.has(keyColumn) !== true
       ? [`ALTER TABLE "${table}" ADD COLUMN ${keyDefinition}`, ...keyIndexes(wanted)]
       : []),
+    ...(stored.marker === undefined || requirementsOf(stored) === requirementsOf(wanted)
+      ? []
+      : [`ALTER TABLE "${table}" RENAME COLUMN "${stored.marker}" TO "${marker}"`]),
   ];
 }
 

@@ -7,28 +7,71 @@ import { parseExactJson, toExactJson } from "../../json/exact-json.ts";
 /** The former names of members by the tables of their collections, as a store keeps them. */
 type Renamed = Readonly<Record<string, Collection["renamed"]>>;
 
-/**
- * A contract with the tables that a store has for its paths, and free names for other paths.
- *
- * @param tables the paths of the store's collections by their tables.
- * @param renamed see renamedJson.
- */
+/** The tables of the collections, with their paths and the types of their columns by name. */
+export type StoredTables = ReadonlyMap<
+  string,
+  { readonly path: string; readonly columns: ReadonlyMap<string, string> }
+>;
+
+/** The parts of a store that its contract has besides its text. */
+export interface StoredNames {
+  readonly number?: number;
+  readonly tables?: StoredTables;
+  /** See renamedJson. */
+  readonly renamed?: string | null;
+}
+
+/** A contract with the tables that a store has for its paths, and free names for other paths. */
 export function withStoredNames(
   contract: Contract,
-  tables: ReadonlyMap<string, { readonly path: string }> = new Map(),
-  renamed: string | null = null,
+  { number, tables = new Map(), renamed = null }: StoredNames = {},
 ): Contract {
   const former: Renamed = renamed === null ? {} : (parseExactJson(renamed) as Renamed);
   const byPath = new Map([...tables].map(([table, { path }]) => [path, table]));
   const taken = new Set(tables.keys());
   const collections = contract.collections.map((collection) => {
     const stored = byPath.get(collection.path);
-    if (stored !== undefined) return { ...collection, table: stored, renamed: former[stored] ?? {} };
+    if (stored !== undefined)
+      return {
+        ...collection,
+        table: stored,
+        renamed: former[stored] ?? {},
+        contractNumber: number,
+        marker: tables.get(stored)?.columns.keys().find(isMarker),
+      };
     const table = taken.has(collection.table) ? distinctName(collection) : collection.table;
     taken.add(table);
-    return { ...collection, table };
+    return { ...collection, table, contractNumber: number };
   });
-  return { ...contract, collections };
+  return { ...contract, number, collections };
+}
+
+/** The start of the names of the columns that mark tables, before the number of a contract. */
+const markerPrefix = "x_contract_";
+
+function isMarker(column: string): boolean {
+  return column.startsWith(markerPrefix);
+}
+
+/** The marker of a table that is created, or restricted in another way, by a contract. */
+export function markerOf(number: number): string {
+  return markerPrefix + number;
+}
+
+/** What an acknowledged create of a collection depends on, in a text that is equal where it is. */
+export function requirementsOf({ id, fields, body, operations, ...collection }: Collection): string {
+  const { path, allowsOthers, ignored, wrapper, requiresKey } = collection;
+  const { status, access, headers } = operations.create;
+  return toExactJson([
+    [path, allowsOthers, ignored, wrapper ?? null, requiresKey, status, access],
+    headers?.map(({ name, check }) => [name, check.expected]) ?? null,
+    [id.name, id.type.kind, id.restrictions, id.isRequired, id.isAccepted, id.format ?? null],
+    fields.map(({ name, type, isRequired, restrictions, default: usual }) => [
+      ...[name, type.kind, isRequired, restrictions],
+      usual === undefined ? null : type.toJson(usual),
+    ]),
+    body?.restrictions ?? null,
+  ]);
 }
 
 /** The former names of members, as JSON. */

@@ -18,6 +18,8 @@ type PlantRow = PlantColumns & { readonly id: string; readonly create_key?: stri
 interface BatchSql {
   readonly collection: Collection;
   readonly columns: string;
+  /** Those that COPY writes. */
+  readonly copied: string;
   readonly idType: string;
   /** PostgreSQL's type of each column of a field, and of the key. */
   readonly types: readonly string[];
@@ -52,16 +54,20 @@ function sqlOf(collection: Collection): BatchSql {
   const types = collection.fields.map(({ type }) => type.column.postgres);
   // The first column has one value for all rows of a batch.
   const hasKeys = keepsKeys(collection);
-  const all = ["created_at", "id", "creator", ...columns, ...(hasKeys ? [keyColumn] : [])];
+  const keyed = hasKeys ? [keyColumn] : [];
+  const marked = collection.marker === undefined ? [] : [`"${collection.marker}"`];
+  const all = ["created_at", "id", "creator", ...columns, ...keyed, ...marked];
   const insertInto = `INSERT INTO "${collection.table}" (${all.join(", ")})`;
   const idType = collection.id.type.column.postgres;
   const own = hasKeys ? [...types, "text"] : types;
   const arrays = [`$2::${idType}[]`, "$3::int4[]", ...own.map(arrayParameter)].join(", ");
   const onConflict = `ON CONFLICT ${hasKeys ? "" : "(id)"} DO NOTHING RETURNING id`;
-  const text = `${insertInto} SELECT $1::int8, * FROM unnest(${arrays}) ${onConflict}`;
+  const noMark = marked.map(() => ", NULL::boolean").join("");
+  const text = `${insertInto} SELECT $1::int8, *${noMark} FROM unnest(${arrays}) ${onConflict}`;
   const sql = {
     collection,
     columns: ["id", ...columns].join(", "),
+    copied: ["id", ...columns, "created_at", "creator", ...keyed, ...marked].join(", "),
     idType,
     types: own,
     hasKeys,
@@ -219,11 +225,9 @@ function mayCopy({ traits, copyFailedAt }: HostPool, parts: readonly Part[]): bo
 async function copy(pool: HostPool, parts: readonly Part[], values: BatchValues): Promise<boolean> {
   // The statements of one simple query are one transaction, and have one round trip. On Citus COPY
   // in no transaction would open a connection for each of the node's own shards.
-  const copies = parts.map(({ collection }) => {
-    const { columns, hasKeys } = sqlOf(collection);
-    const all = `${columns}, created_at, creator${hasKeys ? `, ${keyColumn}` : ""}`;
-    return `COPY "${collection.table}" (${all}) FROM STDIN`;
-  });
+  const copies = parts.map(
+    ({ collection }) => `COPY "${collection.table}" (${sqlOf(collection).copied}) FROM STDIN`,
+  );
   const sql = [`SET LOCAL lock_timeout = ${copyLockMsMax}`, ...copies].join("; ");
   const texts = parts.map(({ collection, rows }) =>
     Buffer.from(toCopyText(collection, rows, values.createdAt, values.ownKey)),
@@ -287,7 +291,8 @@ function valuesStatement(
   const tuples = rows.map((_, row) => {
     const first = (types.length + 2) * row + 2;
     const values = types.map((type, field) => `$${first + 2 + field}::${type}`);
-    return `($1::int8,$${first}::${idType},$${first + 1}::int4,${values.join(",")})`;
+    const marked = collection.marker === undefined ? [] : ["NULL::boolean"];
+    return `(${["$1::int8", `$${first}::${idType}`, `$${first + 1}::int4`, ...values, ...marked].join(",")})`;
   });
   const values = rows.flatMap((row) => [
     String(row.plant.id),

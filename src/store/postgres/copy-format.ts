@@ -11,7 +11,8 @@ const specials = /[\\\t\n\r]/g;
 const escaped: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
 /**
- * Formats entries as rows of the id, the fields, the time, the creator, and the key where they have one.
+ * Formats entries as rows of the id, the fields, the time, the creator, and the key and the marker
+ * where they have one.
  *
  * @param ownKey that of entries whose key is null.
  */
@@ -23,6 +24,7 @@ export function toCopyText(
 ): string {
   const { fields } = collection;
   const hasKeys = keepsKeys(collection);
+  const end = collection.marker === undefined ? "\n" : "\t\\N\n";
   let text = "";
   for (const { plant, creator, key } of entries) {
     text += typeof plant.id === "bigint" ? plant.id : escapeText(plant.id);
@@ -36,7 +38,7 @@ export function toCopyText(
     }
     text += `\t${createdAt}\t${creator ?? "\\N"}`;
     if (hasKeys) text += `\t${key === null ? ownKey : (key ?? "\\N")}`;
-    text += "\n";
+    text += end;
   }
   return text;
 }

@@ -43,6 +43,7 @@ const connectionLostStates = /^(?:08...|57P0[1235]|25P0[34]|25006)$/;
 // Serialization failure and deadlock, too many connections, lock and statement timeouts.
 const retryableStates = /^(?:40001|40P01|53300|55P03|57014)$/;
 const undefinedTable = "42P01";
+const undefinedColumn = "42703";
 const lockNotAvailable = "55P03";
 
 /** The pool's error if all of its connections stay busy; the host itself may be fine. */
@@ -80,6 +81,13 @@ export function errorReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
   return error.message || code || error.name;
+}
+
+/**
+ * Whether a table or a column is not there: the contract of the store has changed, or is being changed.
+ */
+export function isOutdated(error: unknown): boolean {
+  return isUndefinedTable(error) || (error instanceof DatabaseError && error.code === undefinedColumn);
 }
 
 /** Rejects with an OperatorError if the database is the cause, otherwise with the same error. */

@@ -140,6 +140,15 @@ async function findStore(connection: Queries): Promise<FoundStore> {
   return runWork(connection, foundStore("postgres", row.version, { ...row, text: row.contract }));
 }
 
+/** The store as it is, if it has another contract than the one with a number. */
+export async function findOther(
+  connection: Queries,
+  number: number | undefined,
+): Promise<FoundStore | undefined> {
+  const { rows } = await connection.query<{ number: number }>("SELECT number FROM plantstore_schema");
+  return rows[0]?.number === number ? undefined : findStore(connection);
+}
+
 interface SchemaRow extends Omit<StoredContract, "text"> {
   readonly version: number;
   readonly contract: string;

@@ -4,8 +4,9 @@
 import { type Contract, sampleValues } from "../../contract/contract.ts";
 import { randomId } from "../../contract/plant-id.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
+import { ContractChanged } from "../shared/plant-edit.ts";
 import { commitBatch, insert, newOwnKey } from "./batch.ts";
-import { classifyError, errorReason } from "./errors.ts";
+import { classifyError, errorReason, isOutdated } from "./errors.ts";
 import type { HostPool } from "./host-pool.ts";
 import type { Commits } from "./primary.ts";
 
@@ -21,7 +22,7 @@ export async function createPlants(
     return await primary.withRetry((pool) => commitBatch(pool, batch, createdAt, ownKey));
   } catch (error) {
     if (classifyError(error) === "internalError") throw error;
-    onUnavailable(errorReason(error));
+    onUnavailable(isOutdated(error) ? new ContractChanged().message : errorReason(error));
     return batch.map(() => "unavailable");
   }
 }

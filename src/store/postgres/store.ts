@@ -1,8 +1,10 @@
 // Stores plants on PostgreSQL: commits on the primary of its hosts, several batches at a time.
 
 import { OperatorError } from "../../base/operator-error.ts";
+import type { ContractCompiler } from "../../contract/compiler.ts";
 import type { Contract } from "../../contract/contract.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
+import { foundContract } from "../migration/migration.ts";
 import {
   type NewEntry,
   type OnUnavailable,
@@ -12,7 +14,7 @@ import {
   PlantLocked,
 } from "../plant-store.ts";
 import { type ForgottenEdits, forgetWork } from "../shared/forgotten-edits.ts";
-import { type EditOutcome, type RecordedEdit, recordedEdits } from "../shared/plant-edit.ts";
+import { ContractChanged, type EditOutcome, type RecordedEdit, recordedEdits } from "../shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
 import {
@@ -22,9 +24,16 @@ import {
   transactionWork,
 } from "../shared/transaction.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
-import { classifyError, errorReason, isConflict, isLockTimeout, rejectForOperator } from "./errors.ts";
+import {
+  classifyError,
+  errorReason,
+  isConflict,
+  isLockTimeout,
+  isOutdated,
+  rejectForOperator,
+} from "./errors.ts";
 import type { HostPool, Queries } from "./host-pool.ts";
-import { openSchema, rewriteTable } from "./migrations.ts";
+import { findOther, openSchema, rewriteTable } from "./migrations.ts";
 import { createPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
@@ -55,16 +64,22 @@ export interface Cluster {
 export class PostgresStore implements ServerStore {
   readonly engine = "postgres";
   readonly tokens: TokenStore;
-  readonly contract: Contract;
+  contract: Contract;
   readonly batchesInFlightMax: number;
+  readonly #compiler: ContractCompiler;
   readonly #onUnavailable: OnUnavailable;
   readonly #url: PostgresUrl;
   readonly #primary: Primary;
   readonly #edits: Primary;
   readonly #cluster: Cluster;
 
-  private constructor({ url, primary, contract, onUnavailable }: Coordinator, cluster: Cluster) {
+  private constructor(
+    { url, primary, contract, onUnavailable }: Coordinator,
+    cluster: Cluster,
+    compiler: ContractCompiler,
+  ) {
     this.contract = contract;
+    this.#compiler = compiler;
     this.batchesInFlightMax = url.connectionsMax;
     this.#onUnavailable = onUnavailable;
     this.#url = url;
@@ -96,7 +111,7 @@ export class PostgresStore implements ServerStore {
     const primary = new Primary(url, options);
     try {
       const contract = await openSchema(primary, mode === "create", options);
-      return new PostgresStore({ url, primary, contract, onUnavailable }, cluster);
+      return new PostgresStore({ url, primary, contract, onUnavailable }, cluster, options.compiler);
     } catch (error) {
       await primary.close();
       if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
@@ -116,6 +131,16 @@ export class PostgresStore implements ServerStore {
     return this.#cluster.openQueue(coordinator, limits, context).catch(rejectForOperator);
   }
 
+  async takeOverContract(): Promise<Contract | undefined> {
+    // Creates report a database that cannot be reached.
+    const found = await this.#primary
+      .once((pool) => findOther(pool, this.contract.number))
+      .catch((error) => rejectForOperator(error).catch(ignoreOperatorError));
+    if (found === undefined) return undefined;
+    this.contract = await foundContract(found, this.#compiler);
+    return this.contract;
+  }
+
   create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
     return createPlants(this.#primary, batch, createdAt, this.#onUnavailable);
   }
@@ -133,7 +158,7 @@ export class PostgresStore implements ServerStore {
           throw new PlantLocked(
             "another transaction holds a lock on what is to be changed; end it, or try again",
           );
-        return rejectForOperator(error);
+        return rejectEdit(error);
       });
   }
 
@@ -157,7 +182,7 @@ export class PostgresStore implements ServerStore {
     };
     return this.#edits
       .once((pool) => pool.transactionEndingWith(commit, { mode: "ISOLATION LEVEL SERIALIZABLE" }))
-      .catch((error) => (isConflict(error) ? "changed" : rejectForOperator(error)));
+      .catch((error) => (isConflict(error) ? "changed" : rejectEdit(error)));
   }
 
   forget(edits: ForgottenEdits): Promise<number> {
@@ -189,6 +214,14 @@ export class PostgresStore implements ServerStore {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#primary.close(), this.#edits.close()]);
   }
+}
+
+function ignoreOperatorError(error: unknown): undefined {
+  if (!(error instanceof OperatorError)) throw error;
+}
+
+function rejectEdit(error: unknown): Promise<never> {
+  return rejectForOperator(isOutdated(error) ? new ContractChanged() : error);
 }
 
 /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */

@@ -1,6 +1,7 @@
 // Changes and deletes stored plants, and records each edit in the history, with the SQL of every
 // engine.
 
+import { OperatorError } from "../../base/operator-error.ts";
 import { type Contract, collectionOf, type Values } from "../../contract/contract.ts";
 import { toColumns, valuesJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
@@ -46,6 +47,8 @@ interface UnconditionalDeletion {
 export interface RecordedEdit {
   /** The table of the collection that is edited. */
   readonly table: string;
+  /** The number of the contract that the edit was checked by. */
+  readonly contractNumber: number | undefined;
   readonly edit: PlantEdit;
   readonly run: string;
   /** Its number in the run. */
@@ -68,6 +71,13 @@ export type EditOutcome = "done" | "changed";
  */
 export const editsMax = 200;
 
+/** The store has another contract than the one that a plant was checked by: nothing was written. */
+export class ContractChanged extends OperatorError {
+  constructor() {
+    super("the contract of the store has changed; try again");
+  }
+}
+
 /** Makes edits and records them, in the caller's transaction. See PlantStore.edit. */
 export function* editWork(contract: Contract, edits: readonly RecordedEdit[]): SqlWork<EditOutcome[]> {
   const { result, last } = yield* recordedEdits(contract, edits);
@@ -83,6 +93,8 @@ export function* recordedEdits(
   contract: Contract,
   edits: readonly RecordedEdit[],
 ): SqlWork<{ readonly result: EditOutcome[]; readonly last: readonly SqlStatement[] }> {
+  const isStale = ({ contractNumber: own }: RecordedEdit) => own !== undefined && own !== contract.number;
+  if (edits.some(isStale)) throw new ContractChanged();
   // Sorted by table and id, so that two transactions lock the same plants in the same order and
   // cannot deadlock.
   const inOrder = [...edits.entries()].toSorted(
@@ -141,11 +153,14 @@ function creationOf(edit: PlantEdit): Creation {
 function writeStatement(contract: Contract, { table, edit }: RecordedEdit): SqlStatement {
   const collection = collectionOf(contract, table);
   const { id, expected, replacement } = edit;
+  // The statement fails once the contract has restricted the table in another way.
+  const { marker } = collection;
+  const isMarked = marker === undefined ? "" : ` AND "${marker}" IS NULL`;
   if (expected === "any") {
-    const sql = `DELETE FROM "${table}" WHERE id = $1 RETURNING ${storedColumns(collection)}`;
+    const sql = `DELETE FROM "${table}" WHERE id = $1${isMarked} RETURNING ${storedColumns(collection)}`;
     return { sql, parameters: [id], isPrepared: true };
   }
-  const isExpected = `${versionSql} = $1 AND id = $2`;
+  const isExpected = `${versionSql} = $1 AND id = $2${isMarked}`;
   if (replacement === undefined) {
     if (expected === undefined) throw new Error("A deletion needs a plant");
     const sql = `DELETE FROM "${table}" WHERE ${isExpected} RETURNING id`;
@@ -156,8 +171,10 @@ function writeStatement(contract: Contract, { table, edit }: RecordedEdit): SqlS
   if (expected === undefined) {
     const { createdAt, creator } = creationOf(edit);
     const parameters: SqlValue[] = [...values, createdAt, creator, id];
-    const sql = `INSERT INTO "${table}" (${columns.join(", ")}, created_at, creator, id)
-                 VALUES ${list(parameters)} ON CONFLICT (id) DO NOTHING RETURNING id`;
+    const into = marker === undefined ? columns : [`"${marker}"`, ...columns];
+    const given = list(parameters).replace("(", marker === undefined ? "(" : "(NULL, ");
+    const sql = `INSERT INTO "${table}" (${into.join(", ")}, created_at, creator, id)
+                 VALUES ${given} ON CONFLICT (id) DO NOTHING RETURNING id`;
     return { sql, parameters, isPrepared: true };
   }
   const assignments = columns.map((column, index) => `${column} = $${index + 3}`);

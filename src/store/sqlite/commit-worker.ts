@@ -22,7 +22,8 @@ const calls = serveCalls(openStore);
 export async function openStore(path: string, contract: SentContract, memory: SharedArrayBuffer) {
   const checkpointThread = new CheckpointSignals(memory);
   const store = SqliteStore.openForServer(path, receivedContract(contract), notify, checkpointThread);
-  void serveBatches(store, new BatchMemory(store.contract.collections, memory));
+  const batches = { memory: new BatchMemory(store.contract.collections, memory) };
+  void serveBatches(store, batches);
   const close = async () => {
     const mayTerminate = await store.close();
     isClosed = true;
@@ -42,6 +43,14 @@ export async function openStore(path: string, contract: SentContract, memory: Sh
     },
     tokens: store.tokens,
     thread: { close },
+    contracts: {
+      findOther: (number: number | undefined) => store.findOther(number),
+      /** No batch may be in the memory. */
+      use: async (sent: SentContract) => {
+        store.useContract(receivedContract(sent));
+        batches.memory = new BatchMemory(store.contract.collections, memory);
+      },
+    },
   };
 }
 
@@ -49,12 +58,13 @@ export async function openStore(path: string, contract: SentContract, memory: Sh
  * Commits one batch after the other. Between them it serves calls, for which it returns to the
  * event loop.
  */
-async function serveBatches(store: SqliteStore, batch: BatchMemory): Promise<void> {
+async function serveBatches(store: SqliteStore, batches: { readonly memory: BatchMemory }): Promise<void> {
   // The response to the call that opened the store comes first.
   await calls.next;
   while (!isClosed) {
-    if (batch.wait(calls.count) === "message") await calls.next;
-    else await commit(store, batch);
+    const { memory } = batches;
+    if (memory.wait(calls.count) === "message") await calls.next;
+    else await commit(store, memory);
   }
 }
 

@@ -17,9 +17,17 @@ export class SqlitePlants {
   readonly #transactions: Transactions;
   readonly #tables: ReadonlyMap<string, PlantTable>;
   readonly #onUnavailable: OnUnavailable;
+  readonly #assertContract: () => void;
 
-  constructor(transactions: Transactions, collections: readonly Collection[], onUnavailable: OnUnavailable) {
+  /** @param assertContract called in each transaction of a batch, which fails with its error. */
+  constructor(
+    transactions: Transactions,
+    collections: readonly Collection[],
+    onUnavailable: OnUnavailable,
+    assertContract = () => {},
+  ) {
     this.#transactions = transactions;
+    this.#assertContract = assertContract;
     this.#onUnavailable = onUnavailable;
     this.#tables = new Map(
       collections.map((collection) => [collection.table, new PlantTable(transactions.database, collection)]),
@@ -34,9 +42,10 @@ export class SqlitePlants {
   create(batch: readonly NewEntry[], createdAt: number): Outcome[] {
     const time = BigInt(createdAt);
     try {
-      return this.#transactions.run(() =>
-        batch.map((entry) => this.#tableOf(entry.collection).insert(entry, time)),
-      );
+      return this.#transactions.run(() => {
+        this.#assertContract();
+        return batch.map((entry) => this.#tableOf(entry.collection).insert(entry, time));
+      });
     } catch (error) {
       this.#onUnavailable(failureReason(error));
       return batch.map(() => "unavailable");

@@ -247,7 +247,7 @@ export class BatchSender {
   #isSending = false;
   #failure: Error | undefined;
 
-  /** Called once, before the first batch. */
+  /** Called before the first batch, and while none is in flight. */
   useCollections(all: readonly Collection[]): void {
     this.#memory = new BatchMemory(all, this.buffer);
   }

@@ -2,14 +2,14 @@
 // are returned: every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
 import type { Contract } from "../../contract/contract.ts";
-import type { ContractChoice } from "../migration/migration.ts";
+import type { ContractChoice, FoundStore } from "../migration/migration.ts";
 import type { NewEntry, OnUnavailable, OpenMode, Outcome, PlantStore } from "../plant-store.ts";
 import { type ForgottenEdits, forgetWork } from "../shared/forgotten-edits.ts";
 import type { ReadConnection } from "../shared/page.ts";
-import { type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
+import { ContractChanged, type EditOutcome, editWork, type RecordedEdit } from "../shared/plant-edit.ts";
 import { SqlTokens, type TokenStore } from "../shared/sql-tokens.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
-import type { RecordedTransaction } from "../shared/transaction.ts";
+import { type RecordedTransaction, wholeTransaction } from "../shared/transaction.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { type OpenDatabase, openChosen, openDatabase } from "./connection.ts";
@@ -18,6 +18,7 @@ import { type Database, lockWaitMs } from "./driver.ts";
 import { emptyWal } from "./erase.ts";
 import { readError } from "./errors.ts";
 import { bytesOnDisk } from "./files.ts";
+import { findStore, readContractNumber } from "./migrations.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { SqlReader } from "./sql-reader.ts";
@@ -28,13 +29,14 @@ export class SqliteStore implements PlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
-  readonly contract: Contract;
+  contract: Contract;
   readonly #path: string;
   readonly #database: Database;
   readonly #files: OpenFiles;
   readonly #transactions: Transactions;
   readonly #checkpointThread: CheckpointSignals | undefined;
-  readonly #plants: SqlitePlants;
+  readonly #onUnavailable: OnUnavailable;
+  #plants: SqlitePlants;
   #diskFailure: DiskFailureError | undefined;
 
   private constructor(
@@ -52,7 +54,8 @@ export class SqliteStore implements PlantStore {
       this.#files.assertIntact();
       shortenWal(database, checkpointThread);
     });
-    this.#plants = new SqlitePlants(this.#transactions, contract.collections, onUnavailable);
+    this.#onUnavailable = onUnavailable;
+    this.#plants = this.#openPlants(contract);
     const change = <Result>(work: () => SqlWork<Result>) =>
       this.#withIntactFiles(() => this.#transactions.change(work));
     const read = <Result>(work: () => SqlWork<Result>) =>
@@ -103,11 +106,43 @@ export class SqliteStore implements PlantStore {
   }
 
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
-    return this.#withIntactFiles(() => this.#transactions.change(() => editWork(this.contract, edits)));
+    return this.#withIntactFiles(() =>
+      this.#transactions.change(() => this.#current(editWork(this.contract, edits))),
+    );
   }
 
   transact(transaction: RecordedTransaction): Promise<EditOutcome> {
-    return this.#withIntactFiles(() => this.#transactions.transact(this.contract, transaction));
+    return this.#withIntactFiles(() =>
+      this.#transactions.transact(() => this.#current(wholeTransaction(this.contract, transaction))),
+    );
+  }
+
+  /** The store as it is, if it has another contract than the one with a number. */
+  async findOther(number: number | undefined): Promise<FoundStore | undefined> {
+    return readContractNumber(this.#database) === number ? undefined : findStore(this.#database, this.#path);
+  }
+
+  /** Takes over a contract that the store has. */
+  useContract(contract: Contract): void {
+    this.contract = contract;
+    this.#plants = this.#openPlants(contract);
+  }
+
+  #openPlants({ collections }: Contract): SqlitePlants {
+    return new SqlitePlants(this.#transactions, collections, this.#onUnavailable, () =>
+      this.#assertContract(),
+    );
+  }
+
+  /** Throws ContractChanged if the store has another contract; call it in a transaction. */
+  #assertContract(): void {
+    if (readContractNumber(this.#database) !== this.contract.number) throw new ContractChanged();
+  }
+
+  /** Runs work if the store has this contract, in the caller's transaction. */
+  *#current<Result>(work: SqlWork<Result>): SqlWork<Result> {
+    this.#assertContract();
+    return yield* work;
   }
 
   forget(edits: ForgottenEdits): Promise<number> {

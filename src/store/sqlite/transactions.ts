@@ -1,10 +1,9 @@
 // Runs transactions on a store that other processes use at the same time.
 
 import { OperatorError } from "../../base/operator-error.ts";
-import type { Contract } from "../../contract/contract.ts";
 import type { EditOutcome } from "../shared/plant-edit.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
-import { type RecordedTransaction, TransactionConflict, wholeTransaction } from "../shared/transaction.ts";
+import { TransactionConflict } from "../shared/transaction.ts";
 import { isFailedFsync } from "./disk-failure.ts";
 import { type Database, isLocked, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";
@@ -49,10 +48,10 @@ export class Transactions {
     }
   }
 
-  /** Compares and changes, see PlantStore.transact. Throws an OperatorError as `change` does. */
-  transact(contract: Contract, transaction: RecordedTransaction): EditOutcome {
+  /** Runs wholeTransaction, see PlantStore.transact. Throws an OperatorError as `change` does. */
+  transact(work: () => SqlWork<void>): EditOutcome {
     try {
-      this.change(() => wholeTransaction(contract, transaction));
+      this.change(work);
       return "done";
     } catch (error) {
       if (!(error instanceof TransactionConflict)) throw error;

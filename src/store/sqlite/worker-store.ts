@@ -1,12 +1,14 @@
 // Stores the plants of a server in a SQLite file: SqliteStore in a worker thread.
 
 import { closeSync, openSync } from "node:fs";
+import type { ContractCompiler } from "../../contract/compiler.ts";
 import type { Contract } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
+import { foundContract } from "../migration/migration.ts";
 import type { NewEntry, OpenMode, OpenOptions, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { ForgottenEdits } from "../shared/forgotten-edits.ts";
 import type { ReadConnection } from "../shared/page.ts";
-import type { EditOutcome, RecordedEdit } from "../shared/plant-edit.ts";
+import { ContractChanged, type EditOutcome, type RecordedEdit } from "../shared/plant-edit.ts";
 import type { TokenStore } from "../shared/sql-tokens.ts";
 import type { RecordedTransaction } from "../shared/transaction.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -33,9 +35,21 @@ export class SqliteWorkerStore implements PlantStore {
   #descriptor: number | undefined;
   #checkpointsEnded: Promise<void> | undefined;
   readonly #onFailed: StoreEvents["onFailed"];
+  readonly #onUnavailable: StoreEvents["onUnavailable"];
+  readonly #compiler: ContractCompiler;
+  /** The batch that was sent last. */
+  #sent: Promise<unknown> = Promise.resolve();
+  /** Whether the commit thread is about to get another contract. */
+  #isTakingOver = false;
 
-  private constructor(path: string, { onUnavailable, onTaskFailed, onFailed }: StoreEvents) {
+  private constructor(
+    path: string,
+    { onUnavailable, onTaskFailed, onFailed }: StoreEvents,
+    compiler: ContractCompiler,
+  ) {
     this.#path = path;
+    this.#compiler = compiler;
+    this.#onUnavailable = onUnavailable;
     this.#onFailed = onFailed;
     // Without an extension: what is built has JavaScript.
     this.#commitThread = new WorkerClient(new URL("./commit-worker", import.meta.url), {
@@ -63,7 +77,7 @@ export class SqliteWorkerStore implements PlantStore {
     choice: OpenOptions,
   ): Promise<SqliteWorkerStore> {
     // Its threads start meanwhile.
-    const store = new SqliteWorkerStore(path, events);
+    const store = new SqliteWorkerStore(path, events, choice.compiler);
     try {
       const { database, contract } = await openDatabase(path, mode, choice);
       store.contract = contract;
@@ -97,19 +111,43 @@ export class SqliteWorkerStore implements PlantStore {
   }
 
   async create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
+    const number = batch[0]?.collection.contractNumber;
+    if (number !== undefined && number !== this.contract.number) {
+      this.#onUnavailable(new ContractChanged().message);
+      return batch.map(() => "unavailable");
+    }
     try {
-      if (!this.#batches.accepts(batch))
+      if (this.#isTakingOver || !this.#batches.accepts(batch))
         return await this.#commitThread.served.plants.create(
           batch.map(({ collection: { table }, plant, creator, key }) => ({ table, plant, creator, key })),
           createdAt,
         );
-      return await this.#batches.send(batch, createdAt);
+      const sent = this.#batches.send(batch, createdAt);
+      this.#sent = sent;
+      return await sent;
     } catch (error) {
       if (!(error instanceof DiskFailureError)) throw error;
       this.#commitThread.fail(error);
       // The server is about to exit; its last responses must not say whether a plant was stored.
       return batch.map(() => "unavailable");
     }
+  }
+
+  async takeOverContract(): Promise<Contract | undefined> {
+    // Creates report a file that cannot be read.
+    const found = await this.#commitThread.served.contracts
+      .findOther(this.contract.number)
+      .catch(() => undefined);
+    if (found === undefined) return undefined;
+    const contract = await foundContract(found, this.#compiler);
+    // A batch in the memory has the collections of the earlier one, by their places.
+    this.contract = contract;
+    this.#isTakingOver = true;
+    await this.#sent.catch(() => undefined);
+    await this.#commitThread.served.contracts.use(sentContract(contract));
+    this.#batches.useCollections(contract.collections);
+    this.#isTakingOver = false;
+    return contract;
   }
 
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {

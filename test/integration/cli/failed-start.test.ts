@@ -88,3 +88,48 @@ test.each(failures)("a server does not start where %s, and makes no file", async
   expect(stderr).toContain(message);
   expect(existsSync(path)).toBe(false);
 });
+
+test("a server that was started with a contract ends when the store gets another one; others follow", async () => {
+  await using server = await RunningServer.startInProcess({ args: ["--contract", newer] });
+  const { database } = server;
+  await using other = await RunningServer.startInProcess({ database });
+  const wanted = file("wanted.json", secured({ ...newerFields, colour: { type: "string" } }));
+  expect((await runCommand(["migrate", "--database", database, "--contract", wanted])).exitCode).toBe(0);
+  const { exitCode, stderr } = await server.ended();
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(
+    `plantstore: the store has got another contract than --contract ${newer}; start the server without it, or with that one`,
+  );
+  await other.logged(({ msg }) => msg === "the store has another contract, which is served now");
+  const description = await (await fetch(`${other.url}/openapi.json`)).text();
+  expect(description).toContain('"colour"');
+  expect((await fetch(`${await other.adminUrl()}/console/api/session`)).status).toBe(200);
+  expect(await other.stop()).toMatchObject({ exitCode: 0 });
+});
+
+test("a module that cannot make its operations for another contract is left out, and says so", async () => {
+  const module = file(
+    "once.ts",
+    `import { defineOperation } from "plantstore";
+     export default ({ collections: [{ fields }] }) => {
+       if (fields.some(({ name }) => name === "colour")) throw new Error("no colours");
+       const responses = { 200: { description: "Own.", returns: { type: "object" } } };
+       const handle = async () => ({ status: 200, json: { own: true } });
+       return [defineOperation({ operationId: "own", method: "GET", path: "/own", summary: "Own", responses, handle })];
+     };`,
+  );
+  await createStore(`sqlite:${folder.file("own.db")}`, { text: secured(newerFields) });
+  await using server = await RunningServer.startInProcess({
+    database: `sqlite:${folder.file("own.db")}`,
+    args: ["--extend", module],
+  });
+  const headers = { authorization: `Bearer ${await server.createToken()}` };
+  const own = () => fetch(`${server.url}/own`, { headers }).then(({ status }) => status);
+  expect(await own()).toBe(200);
+  const wanted = file("colours.json", secured({ ...newerFields, colour: { type: "string" } }));
+  await server.command("migrate", "--contract", wanted);
+  await server.logged(({ msg }) => String(msg).includes("no colours"));
+  await server.logged(({ msg }) => msg === "the store has another contract, which is served now");
+  expect(await own()).toBe(404);
+  expect(await server.stop()).toMatchObject({ exitCode: 0 });
+});

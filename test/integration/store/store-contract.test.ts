@@ -307,13 +307,16 @@ for (const engine of engines)
     test("of servers that start at once with two versions of a contract, one after the other has the store, and nothing is lost", async () => {
       const database = await newStore();
       const newer = shelves({ ...shelfFields, note: { type: "string" } });
-      await using first = await openedStore(database);
+      await using first = await openedStore(database, () => undefined);
       const shelf = (id: number) => parsed(first, `{"id":${id},"name":"s"}`);
       const creating = (async () => {
-        for (let id = 100; id < 140; id++)
-          expect(await first.create(toEntries(onlyCollection(first.contract), [shelf(id)]))).toEqual([
-            "created",
-          ]);
+        for (let id = 100; id < 140; id++) {
+          const create = () => first.create(toEntries(onlyCollection(first.contract), [shelf(id)]));
+          // By the former contract nothing is written.
+          if ((await create())[0] === "created") continue;
+          await first.takeOverContract?.();
+          expect(await create()).toEqual(["created"]);
+        }
       })();
       const starts = await Promise.all(
         [newer, newer, newer].map((wanted) => openedStore(database, undefined, wanted)),

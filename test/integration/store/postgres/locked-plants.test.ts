@@ -29,7 +29,7 @@ test("of a group of edits only that of the locked plant fails", async () => {
 
   const groups = spyOn(store, "edit");
   const ficuses = await findPlants(plantStore, single, ids);
-  const record = { table: "plants", run: "r", seq: 1, editor: "{}", editedAt: 1 };
+  const record = { table: "plants", contractNumber: undefined, run: "r", seq: 1, editor: "{}", editedAt: 1 };
   // The first one goes alone, and the others are the next group.
   const results = await Promise.allSettled(
     ids.map((id) =>

@@ -78,7 +78,9 @@ test("a collection keeps its table under another path, and two paths never share
     await readContract(shelves(own, ["name"], "/a_b")),
   ];
   expect(dashed.collections[0]?.table).toBe("a_b");
-  const named = withStoredNames(plain, new Map([["a_b", { path: "/a-b" }]]));
+  const named = withStoredNames(plain, {
+    tables: new Map([["a_b", { path: "/a-b", columns: new Map() }]]),
+  });
   expect(named.collections[0]?.table).toMatch(/^x_a_b_[0-9a-f]{16}$/);
 });
 
