@@ -12,7 +12,6 @@ export type { Collection, Contract, ContractSource } from "./contract/contract.t
 export { implement } from "./described/implement.ts";
 export type { Handler, RequestContext } from "./http/handler.ts";
 export type { Operation } from "./http/operation.ts";
-export { decimalSum } from "./plants/decimal-sum.ts";
 export { collectionOperations } from "./plants/index.ts";
 export { defineOwnOperation as defineOperation, error } from "./plants/own-operation.ts";
 export { type CollectionStore, etagOf, type OwnStore } from "./plants/own-store.ts";

@@ -22,7 +22,7 @@ export interface Field {
   readonly type: FieldType;
   readonly isRequired: boolean;
   readonly example: FieldValue;
-  /** The value of a body without it, where a response requires it and the contract has a default. */
+  /** The value that is stored for a body without it: the default of the contract. */
   readonly default: FieldValue | undefined;
   /** The value for plants that were stored before a required field was added. */
   readonly fill: FieldValue | undefined;

@@ -53,7 +53,8 @@ export function mayHave(schema: Json, name: string): boolean {
   return parts.length === 0 || parts.some(isNamed);
 }
 
-function memberSchema(schema: Json, name: string): Json {
+/** The schema of a member of an object, as far as its parts name it. */
+export function memberSchema(schema: Json, name: string): Json {
   for (const part of partsOf(schema)) {
     const properties = propertiesOf(part);
     const found = Object.hasOwn(properties, name) ? properties[name] : part.additionalProperties;

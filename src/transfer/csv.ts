@@ -3,6 +3,8 @@
 import { ApiError } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Collection, Field } from "../contract/contract.ts";
+import { isOnly, memberSchema, valueOfText } from "../described/sent-values.ts";
+import { toExactJson } from "../json/exact-json.ts";
 import {
   type CsvCells,
   completeBytes,
@@ -21,7 +23,15 @@ interface Columns {
   readonly id: number;
   /** In the order of the contract's fields. */
   readonly fields: readonly number[];
+  /** The columns of members, such as address.city, by the index of their field. */
+  readonly members: ReadonlyMap<number, readonly MemberColumn[]>;
   readonly count: number;
+}
+
+interface MemberColumn {
+  readonly index: number;
+  /** The names below the field. */
+  readonly path: readonly string[];
 }
 
 /** The header of a CSV file. */
@@ -80,7 +90,9 @@ export class Csv implements RecordFormat<CsvCells> {
       const { columns, ignored } = parseHeader(this.#collection, this.#required, cells, text);
       this.#columns = columns;
       this.#header = text;
-      const absent = this.#collection.fields.filter((_, index) => columns.fields[index] === -1);
+      const absent = this.#collection.fields.filter(
+        (_, index) => columns.fields[index] === -1 && !columns.members.has(index),
+      );
       this.#onHeader?.({ text, delimiter: this.#delimiter, absent, ignored });
       return undefined;
     }
@@ -108,9 +120,45 @@ export class Csv implements RecordFormat<CsvCells> {
         `The record has ${cells.length} cell${cells.length === 1 ? "" : "s"}, but the header has ${columns.count}: ${advice}.`,
       );
     }
-    const texts = { id: cells[columns.id], values: columns.fields.map((column) => cells[column]) };
-    return parsePlantTexts(this.#collection, texts, this.#ids?.make);
+    const values = this.#collection.fields.map((field, index) => {
+      const members = columns.members.get(index);
+      if (members !== undefined) return objectText(field, members, cells);
+      const cell = cells[columns.fields[index] ?? -1];
+      return field.type.input === "boolean" ? (spreadsheetBooleans[foldedName(cell ?? "")] ?? cell) : cell;
+    });
+    return parsePlantTexts(this.#collection, { id: cells[columns.id], values }, this.#ids?.make);
   }
+}
+
+/** The ways in which spreadsheets and databases write booleans, in lower case. */
+const spreadsheetBooleans: Readonly<Record<string, string | undefined>> = {
+  ...{ true: "true", yes: "true", "1": "true" },
+  ...{ false: "false", no: "false", "0": "false" },
+};
+
+/** The JSON of an object whose members have columns; undefined if all of their cells are empty. */
+function objectText(
+  { schema }: Field,
+  members: readonly MemberColumn[],
+  cells: readonly (string | undefined)[],
+): string | undefined {
+  const object: Record<string, unknown> = {};
+  for (const { index, path } of members) {
+    const cell = cells[index];
+    if (cell === undefined) continue;
+    let [parent, own] = [object, schema];
+    for (const name of path.slice(0, -1)) {
+      parent[name] ??= {};
+      parent = parent[name] as Record<string, unknown>;
+      own = memberSchema(own, name);
+    }
+    const name = path.at(-1) as string;
+    const type = memberSchema(own, name);
+    const isBoolean = isOnly(type, "boolean");
+    const text = isBoolean ? (spreadsheetBooleans[foldedName(cell)] ?? cell) : cell;
+    parent[name] = valueOfText(text, type);
+  }
+  return Object.keys(object).length === 0 ? undefined : toExactJson(object);
 }
 
 /** The names of the columns of an export. */
@@ -135,9 +183,19 @@ function findDelimiter(collection: Collection, required: readonly string[], text
     });
     if (header === undefined || "error" in header) return false;
     const places = placesOf(collection, header);
-    return required.every((name) => places.get(name)?.length !== 0) && hasColumn(places);
+    const given = header;
+    return required.every((name) => isGiven(name, places, given)) && hasColumn(places);
   };
   return delimiters.find(hasRequired) ?? ",";
+}
+
+/** Whether a header has a column with a name, or those of its members. */
+function isGiven(
+  name: string,
+  places: ReadonlyMap<string, readonly number[]>,
+  cells: readonly (string | undefined)[],
+): boolean {
+  return places.get(name)?.length !== 0 || cells.some((cell) => cell?.trim().startsWith(`${name}.`));
 }
 
 /** A file may need no column in particular. */
@@ -157,22 +215,46 @@ function parseHeader(
   const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice(collection, required)}`);
   if ("error" in cells) throw invalid(`the header is not CSV in UTF-8: ${cells.error}`);
   const places = placesOf(collection, cells);
-  const missing = required.filter((name) => places.get(name)?.length === 0);
+  const missing = required.filter((name) => !isGiven(name, places, cells));
   if (missing.length > 0)
     throw invalid(`the header has no column ${missing.join(" and no ")}; it is ${shorten(text)}`);
   if (!hasColumn(places)) throw invalid(`the header has no column of a field; it is ${shorten(text)}`);
   const twice = [...places].flatMap(([name, { length }]) => (length > 1 ? [name] : []));
   if (twice.length > 0) throw invalid(`the header has the column ${twice.join(" and ")} twice`);
-  const read = new Set([...places.values()].flat());
+  const members = membersOf(collection, places, cells);
+  const read = new Set(
+    [...places.values(), ...[...members.values()].flat().map(({ index }) => [index])].flat(),
+  );
   const indexOf = (name: string) => places.get(name)?.[0] ?? -1;
   return {
     columns: {
       id: indexOf(collection.id.name),
       fields: collection.fields.map(({ name }) => indexOf(name)),
+      members,
       count: cells.length,
     },
     ignored: [...new Set(cells.flatMap((cell, index) => (read.has(index) ? [] : [cell || "(no name)"])))],
   };
+}
+
+/** The columns of members of objects, by the indexes of fields that have no column of their own. */
+function membersOf(
+  { fields }: Collection,
+  places: ReadonlyMap<string, readonly number[]>,
+  cells: readonly (string | undefined)[],
+): Map<number, MemberColumn[]> {
+  const found = new Map<number, MemberColumn[]>();
+  for (const [index, field] of fields.entries()) {
+    if (field.type.input !== "json" || places.get(field.name)?.length !== 0) continue;
+    const members = cells.flatMap((cell = "", at) => {
+      const name = cell.trim();
+      const path = name.slice(field.name.length + 1).split(".");
+      const isMember = name.startsWith(`${field.name}.`) && path.every((each) => each !== "");
+      return isMember ? [{ index: at, path }] : [];
+    });
+    if (members.length > 0) found.set(index, members);
+  }
+  return found;
 }
 
 /** The name of a column for comparison. */

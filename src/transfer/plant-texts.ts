@@ -37,7 +37,7 @@ export function parsePlantTexts(
     const text = texts.values[index];
     // Programs that quote every cell also quote the empty cell of a value that is no text.
     const isAbsent = text === undefined || (text === "" && field.type.parse("") === undefined);
-    const value = isAbsent ? undefined : field.type.parse(text);
+    const value = isAbsent ? field.default : field.type.parse(text);
     values.push(value);
     if (value === undefined && !isAbsent) errors.push(mismatch(field, JSON.stringify(shorten(text))));
     else if (value === undefined && field.isRequired) errors.push(missing(field));

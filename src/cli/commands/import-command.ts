@@ -224,8 +224,9 @@ async function runImport(
       throw countAll(counts) === 0 ? error : new OperatorError(`${error.message}; ${summary(" so far")}`);
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
-  // Rejected records are an error, which --quiet does not hide.
-  if (!quiet || counts.rejected > 0) printError(withFile(summary() + describeFile(result), config, file));
+  // Rejected records are an error, and columns that are not read probably a mistake: --quiet hides neither.
+  if (!quiet || counts.rejected > 0 || result.ignored.length > 0)
+    printError(withFile(summary() + describeFile(result), config, file));
   if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
 }
 
@@ -274,7 +275,9 @@ function describeFile({ counts, ignored, encoding }: ImportResult): string {
   const names = ignored.map((name) => printable(JSON.stringify(name)));
   return [
     countAll(counts) === 0 ? "; the file has no record" : "",
-    names.length === 0 ? "" : `; ignored the column${names.length === 1 ? "" : "s"} ${names.join(", ")}`,
+    names.length === 0
+      ? ""
+      : `; warning: ignored the column${names.length === 1 ? "" : "s"} ${names.join(", ")}`,
     describeEncoding(encoding),
   ].join("");
 }

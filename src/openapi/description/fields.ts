@@ -69,7 +69,7 @@ export async function readFields(
       type,
       isRequired: property.isRequired,
       example: example ?? placeholder(type),
-      default: property.isRequired || inResponses.length === 0 ? undefined : usual,
+      default: property.isRequired ? undefined : usual,
       fill: property.isRequired ? toFieldValue(type, schema.default) : undefined,
       schema,
       shown: !isHiddenIn(property, "response") && (filterOfProperty(property, "response") ?? true),

@@ -106,7 +106,7 @@ describe("responses", () => {
     expect((await readSingle(source)).operations.create.response?.constants).toHaveLength(1);
   });
 
-  test("have the defaults of bodies only where they require them", async () => {
+  test("have the defaults of bodies, which are stored", async () => {
     const own = { ...body.properties, level: { ...text, enum: ["low", "high"], default: "low" } };
     const shown = { id: integer, ...own };
     const sent = objectOf({ ...own, size: { ...integer, default: 1 } }, ["name"]);
@@ -119,7 +119,7 @@ describe("responses", () => {
       ]),
     });
     const { json } = await things.request("POST", "/things", '{"name":"a"}');
-    expect(json).toEqual({ id: expect.any(Number), name: "a", level: "low", note: null });
+    expect(json).toEqual({ id: expect.any(Number), name: "a", level: "low", size: 1, note: null });
   });
 
   test.each([

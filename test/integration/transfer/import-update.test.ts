@@ -109,9 +109,11 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       const command = (...args: string[]) => store.run("import", file, "--update", ...args);
       expect((await command("--dry-run")).stdout).toBe(
         'line 3, plant 2: name "Ficus" → "Ficus lyrata"\n' +
-          'dry run: 1 created, 1 replaced, 1 already stored, 0 rejected; ignored the column "tags"\n',
+          'dry run: 1 created, 1 replaced, 1 already stored, 0 rejected; warning: ignored the column "tags"\n',
       );
-      expect((await command()).stderr).toMatch(/^1 created, 1 replaced, .*; ignored the column "tags"\n$/);
+      expect((await command()).stderr).toMatch(
+        /^1 created, 1 replaced, .*; warning: ignored the column "tags"\n$/,
+      );
       expect(await store.exported()).toBe(
         '{"id":1,"name":"Rosa","tag":"wild"}\n{"id":2,"name":"Ficus lyrata","tag":"tree"}\n{"id":3,"name":"new"}\n',
       );
@@ -138,7 +140,7 @@ test("rejected records of CSV come back as they came, and are imported when they
   );
   const rejected = `${file}.rejected.csv`;
   expect((await store.run("import", file)).stderr).toBe(
-    `1 created, 0 already stored, 4 rejected; see ${rejected}; ignored the column "Price"\n`,
+    `1 created, 0 already stored, 4 rejected; see ${rejected}; warning: ignored the column "Price"\n`,
   );
   const lines = readFileSync(rejected, "utf8");
   expect(lines).toStartWith('TAG;ID;Name;Price;reason\n;twelve;"Aloe ""vera""";4;"line 3: 40002 The record');
@@ -158,7 +160,7 @@ test("rejected records of CSV come back as they came, and are imported when they
     corrected.reduce((text, [from, to]) => text.replace(from, to), lines),
   );
   expect((await store.run("import", rejected)).stderr).toBe(
-    '4 created, 0 already stored, 0 rejected; ignored the columns "Price", "reason"\n',
+    '4 created, 0 already stored, 0 rejected; warning: ignored the columns "Price", "reason"\n',
   );
   expect(await store.exported()).toBe(
     '{"id":1,"name":"Ficus","tag":"tree"}\n{"id":2,"name":"Aloe \\"vera\\""}\n{"id":4,"name":"x\\"y"}\n' +

@@ -51,7 +51,7 @@ describe("the columns of files", () => {
     const corrected = store.write("b.csv", report.replace("\nx,", "\n2,"));
     expect(await store.run("import", corrected)).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining("1 created, 0 already stored, 0 rejected; ignored the column"),
+      stderr: expect.stringContaining("1 created, 0 already stored, 0 rejected; warning: ignored the column"),
     });
     const bare = store.write("c.csv", "id,name\n3,c\ny,d\n");
     await store.run("import", bare);
