@@ -80,7 +80,7 @@ async function readDescribed(root: Place, operation: DescribedOperation): Promis
   const success = successOf(operation, ["200", "201", "202", "204"]);
   const item = itemOf(root, path);
   const named = item?.parameter;
-  const names = ["id", named].filter((name) => name !== undefined);
+  const names = idNames(named);
   const { body, wrapper } = unwrapped(sent, success.schema, names);
   const returned = [
     success.schema && resourceIn(success.schema, names, body),
@@ -88,7 +88,7 @@ async function readDescribed(root: Place, operation: DescribedOperation): Promis
       readable(() => resourceOfGet(operationAt(root.at("paths", item.path), item.path, "get"), names, body)),
   ].filter((each) => each !== undefined);
   const parameter = item && readable(() => idParameterOf(root.at("paths", item.path)));
-  const id = await readId(path, { body, returned, named, parameter });
+  const id = await readId(path, { body, returned, names, parameter });
   return { path, item, operation, media, body, wrapper, returned, id, success };
 }
 
@@ -115,7 +115,16 @@ function idParameterOf(item: Place): Place | undefined {
   return schema?.object === undefined ? undefined : schema;
 }
 
-/** The resource in a body, which may be its only member if the response has the same. */
+/**
+ * Names that the id may have, the likeliest first: that of the parameter in its path, "id", and the last
+ * word of that parameter, such as the "gid" of {task_gid}.
+ */
+function idNames(named: string | undefined): string[] {
+  const [word] = /(?:[A-Z]|(?<=[_-])[a-z])[a-z]+$/.exec(named ?? "") ?? [];
+  return [...new Set([named, "id", word?.toLowerCase()].filter((name) => name !== undefined))];
+}
+
+/** The resource in a body, which may be its only member if the response has it otherwise. */
 function unwrapped(
   body: ObjectSchema,
   response: Place | undefined,
@@ -126,13 +135,31 @@ function unwrapped(
   if (only === undefined || others.length > 0 || !hasProperties(only[1].place))
     return { body, wrapper: undefined };
   const inner = readObjectSchema(only[1].place);
-  const wrapping =
+  const [wrapper] = only;
+  const isWrapper =
     response === undefined || !hasProperties(response)
-      ? "data"
-      : names
-          .map((name) => wrappingMember(readObjectSchema(response), name, inner.properties.keys()))
-          .find((name) => name !== undefined);
-  return wrapping === only[0] ? { body: inner, wrapper: wrapping } : { body, wrapper: undefined };
+      ? wrapper === "data"
+      : hasInner(readObjectSchema(response), wrapper, inner, names);
+  return isWrapper ? { body: inner, wrapper } : { body, wrapper: undefined };
+}
+
+/** Whether a response has what is in the member of a body, itself or in one of its members. */
+function hasInner(
+  { properties }: ObjectSchema,
+  wrapper: string,
+  inner: ObjectSchema,
+  names: readonly string[],
+): boolean {
+  const sharesWith = (other: ObjectSchema) =>
+    [...inner.properties.keys()].some((name) => other.properties.has(name));
+  // Then the member is a property of the resource.
+  if (properties.has(wrapper) && names.some((name) => properties.has(name))) return false;
+  const members = [...properties.values()].flatMap(({ place }) =>
+    hasProperties(place) ? [readObjectSchema(place)] : [],
+  );
+  const isBare =
+    !properties.has(wrapper) && [...inner.properties.keys()].some((name) => properties.has(name));
+  return isBare || members.some(sharesWith);
 }
 
 /** The resource in a response. */

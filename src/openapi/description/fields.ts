@@ -157,25 +157,26 @@ const bytesMaxDefault = 255;
 const describedBytesMax = 2_048;
 
 /**
- * Reads the property of the body or of a response that the parameter of path/{…} names, or else "id";
- * or that parameter itself, if there is none. Rejects with a ContractError.
+ * Reads the id: the first property with one of some names in the body or in a response, or the
+ * parameter of path/{…} itself, if there is none. Rejects with a ContractError.
  */
 export async function readId(
   path: string,
   {
     body,
     returned,
-    named = "id",
+    names,
     parameter,
   }: {
     readonly body: ObjectSchema;
     readonly returned: readonly ObjectSchema[];
-    readonly named: string | undefined;
+    /** Names that it may have, the likeliest first. */
+    readonly names: readonly string[];
     readonly parameter: Place | undefined;
   },
 ): Promise<Collection["id"]> {
   const objects = [body, ...returned];
-  const name = [named, "id"].find((each) => objects.some(({ properties }) => properties.has(each))) ?? "id";
+  const name = names.find((each) => objects.some(({ properties }) => properties.has(each))) ?? "id";
   const found =
     objects.map(({ properties }) => properties.get(name)).find((each) => each !== undefined) ??
     (parameter && {

@@ -14,13 +14,13 @@ import {
 import { isObject, type Json } from "../../json/json-values.ts";
 import { type Place, readable } from "../document/place.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
-import { readObjectSchema } from "./body-schema.ts";
+import { type Property, readObjectSchema } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
 import type { DescribedOperation, Success } from "./described-operation.ts";
 import { toFieldValue } from "./example-values.ts";
-import { expandSchema } from "./expanded-schema.ts";
+import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
 import { isEnforced, valueTypes } from "./field-type.ts";
-import { type Resource, readRepresentation } from "./representations.ts";
+import { hasProperties, type Resource, readRepresentation } from "./representations.ts";
 
 const int32Max = 2 ** 31 - 1;
 
@@ -212,7 +212,7 @@ const ownBody: ListBody = { array: undefined, members: undefined };
 
 /** Finds the array of a list. Throws a ContractError if there is none, or if others are required. */
 function readBody(place: Place, paging: ListShape["paging"]): ListBody {
-  const schema = expandSchema(place);
+  const schema = wholeSchema(place);
   if (isArray(schema)) return { array: place, members: undefined };
   const arrays = Object.entries(propertiesOf(schema)).filter(([, property]) => isArray(property));
   const [array, ...others] = arrays.filter(
@@ -221,9 +221,36 @@ function readBody(place: Place, paging: ListShape["paging"]): ListBody {
   if (array === undefined || others.length > 0)
     throw place.error("its response is neither an array nor an object with one");
   return {
-    array: readObjectSchema(place).properties.get(array[0])?.place,
+    array: arrayPlace(readObjectSchema(place).properties.get(array[0])),
     members: readMembers(schema, place, paging, array[0]),
   };
+}
+
+/** A schema with the properties of all its parts, of which two may describe the same one. */
+function wholeSchema(place: Place): Json {
+  const object = hasProperties(place) ? readObjectSchema(place) : undefined;
+  if (object === undefined) return expandSchema(place);
+  const properties = [...object.properties].map(([name, { places }]) => {
+    const certain = places.filter(({ isCertain }) => isCertain);
+    const parts = (certain.length > 0 ? certain : places.slice(0, 1)).map((each) => expandSchema(each.place));
+    return [name, parts.length === 1 ? parts[0] : mergeAllOf({ allOf: parts })] as const;
+  });
+  const named = [...object.properties].flatMap(([name, { isRequired }]) => (isRequired ? [name] : []));
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    required: [...named, ...object.undescribed],
+  };
+}
+
+/** The place of an array that says most of its items. */
+function arrayPlace(property: Property | undefined): Place | undefined {
+  const places = property?.places.map(({ place }) => place) ?? [];
+  const sizeOf = (place: Place) => {
+    const items = place.target.own("items");
+    return readable(() => (hasProperties(items) ? readObjectSchema(items).properties.size : 0)) ?? 0;
+  };
+  return places.toSorted((one, other) => sizeOf(other) - sizeOf(one))[0];
 }
 
 /** Objects in a list that have its page and its links. */

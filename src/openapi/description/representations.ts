@@ -80,7 +80,10 @@ export function wrappingMember(
 ): string | undefined {
   if ([idName, ...names].some((name) => properties.has(name))) return undefined;
   const objects = [...properties].filter(([, { place }]) => hasProperties(place));
-  return objects.find(([, { place }]) => readObjectSchema(place).properties.has(idName))?.[0];
+  const has = (name: string) => (member: (typeof objects)[number]) =>
+    readObjectSchema(member[1].place).properties.has(name);
+  const ofId = objects.find(has(idName))?.[0];
+  return ofId ?? [...names].map((name) => objects.find(has(name))?.[0]).find((found) => found !== undefined);
 }
 
 /** Whether a place has the schema of an object with properties. */

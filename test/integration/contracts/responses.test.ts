@@ -7,6 +7,7 @@ import type { Description } from "../../../src/docs-page/description.ts";
 import { contractFile, sandboxOf, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";
+import { jsonOf, objectOf } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import type { Answer } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -285,4 +286,70 @@ test("a path that Bun would take for a parameter", async () => {
   const body = '{"cabin":"Alder"}';
   expect((await other.request("POST", "/:tenant/bookings", body)).status).toBe(201);
   expect((await other.request("POST", "/acme/bookings", body)).status).toBe(404);
+});
+
+/** A description of tasks, whose body has them in `data`. */
+const wrappedTasks = (response: object, list: object, parameter = "task_gid") => {
+  const data = objectOf({ name: { type: "string" } }, ["name"]);
+  return {
+    openapi: "3.1.0",
+    info: { title: "Tasks", version: "1" },
+    paths: {
+      "/tasks": {
+        post: {
+          requestBody: jsonOf(objectOf({ data })),
+          responses: { 201: { description: "ok", ...jsonOf(response) } },
+        },
+        get: { responses: { 200: { description: "ok", ...jsonOf(list) } } },
+      },
+      [`/tasks/{${parameter}}`]: {
+        get: {
+          parameters: [{ name: parameter, in: "path", required: true, schema: { type: "string" } }],
+          responses: { 200: { description: "ok", ...jsonOf(response) } },
+        },
+      },
+    },
+  };
+};
+const ownTask = (id: string) => objectOf({ [id]: { type: "string" }, name: { type: "string" } }, [id]);
+const listOf = (items: object) => ({ type: "array", items });
+
+test.each<[what: string, response: object, list: object, parameter: string, id: string]>([
+  [
+    "as the body",
+    objectOf({ data: ownTask("gid") }),
+    objectOf({ data: listOf(ownTask("gid")) }),
+    "task_gid",
+    "gid",
+  ],
+  [
+    "in another member",
+    objectOf({ result: ownTask("id") }),
+    objectOf({ items: listOf(ownTask("id")) }),
+    "taskId",
+    "id",
+  ],
+  ["without a wrapper", ownTask("id"), listOf(ownTask("id")), "taskId", "id"],
+  [
+    "with a list in two parts of an allOf",
+    objectOf({ data: ownTask("gid") }),
+    {
+      allOf: [
+        objectOf({ data: listOf({ type: "object" }), next: { type: ["string", "null"] } }, ["data"]),
+        { properties: { data: listOf(ownTask("gid")) } },
+      ],
+    },
+    "task_gid",
+    "gid",
+  ],
+])("a body in `data` has its id in responses, %s", async (_, response, list, parameter, id) => {
+  using folder = new TemporaryFolder();
+  await Bun.write(folder.file("tasks.json"), JSON.stringify(wrappedTasks(response, list, parameter)));
+  await using tasks = await sandboxOf(folder.file("tasks.json"));
+  const created = await tasks.request("POST", "/tasks", '{"data":{"name":"a"}}');
+  const found = new RegExp(`"${id}":"([^"]+)"`).exec(created.text)?.[1] ?? "";
+  expect([created.status, found.length > 0]).toEqual([201, true]);
+  expect((await tasks.request("GET", `/tasks/${found}`)).text).toBe(created.text);
+  expect((await tasks.request("GET", "/tasks")).text).toContain(`{"${id}":"${found}","name":"a"}`);
+  expect((await tasks.request("POST", "/tasks", '{"name":"a"}')).status).toBe(400);
 });
