@@ -153,7 +153,8 @@ function hasInner(
   const sharesWith = (other: ObjectSchema) =>
     [...inner.properties.keys()].some((name) => other.properties.has(name));
   // Then the member is a property of the resource.
-  if (properties.has(wrapper) && names.some((name) => properties.has(name))) return false;
+  const isOwnId = (name: string) => name !== wrapper && properties.has(name);
+  if (properties.has(wrapper) && names.some(isOwnId)) return false;
   const members = [...properties.values()].flatMap(({ place }) =>
     hasProperties(place) ? [readObjectSchema(place)] : [],
   );

@@ -144,7 +144,7 @@ async function readCollection(
     response: schemaName(returned[0]?.place) ?? schemaName(success.schema),
   });
   const ignored = readOnlyNames(body);
-  const resource = { id, fields, fills: reading.fills };
+  const resource = { id, fields, fills: reading.fills, sent: body };
   const collection = {
     table: tableNameOf(path),
     renamed: {},

@@ -29,6 +29,8 @@ import { isChangeTime, isCreationTime, readProperty } from "./fields.ts";
 export interface Resource extends Pick<Collection, "id" | "fields"> {
   /** Whether what nothing stored fits may be made up. */
   readonly fills: boolean;
+  /** The body of the create. */
+  readonly sent?: ObjectSchema;
 }
 
 /**
@@ -95,7 +97,7 @@ export const memberJson = (name: string, json: string) => `${JSON.stringify(name
 
 async function readMembers(object: ObjectSchema, resource: Resource): Promise<Representation> {
   const { place } = object;
-  const { id, fields } = resource;
+  const { id, fields, sent } = resource;
   const schemas = schemasOf(object);
   const shows = ({
     name,
@@ -109,6 +111,8 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
     if (described === undefined || property === undefined) return object.isFree && shown;
     if (shown === false || isHiddenIn(property, "response")) return false;
     const types = valueTypes(described).add("null");
+    if (isWider(schema, described))
+      property.place.note(`a response may have another "${name}" than its enum has, as a body may`);
     if ([...valueTypes(schema)].every((type) => types.has(type)))
       return bothFilters(shown, filterOfProperty(property, "response"));
     if (property.isRequired && !resource.fills)
@@ -116,6 +120,16 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
     property.place.note(`"${name}" is left out of responses, as it has another type there`);
     return false;
   };
+  const additions = await Promise.all(
+    fields.map(async ({ name, type }) => {
+      const property = object.properties.get(name);
+      if (property === undefined || !/^json/.test(type.kind) || sent === undefined) return undefined;
+      const { additionsTo } = await import("./response-additions.ts");
+      return await additionsTo(sent.properties.get(name), property, (...member) =>
+        constantOf(...member, resource),
+      );
+    }),
+  );
   const known = new Set(fields.map(({ name }) => name).concat(id.name));
   const others = [...schemas].filter(([name]) => !known.has(name));
   const nameOf = (isWanted: (name: string, schema: Json) => boolean) =>
@@ -124,7 +138,10 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   const urlName = nameOf(
     (name, schema) => /^(?:url|self|href)$/.test(name) && valueTypes(schema).has("string"),
   );
-  const shown = fields.map(shows);
+  const shown = fields.map((field, index) => {
+    const own = shows(field);
+    return own === false ? false : bothFilters(own, additions[index]);
+  });
   const hasId = shows(id) !== false;
   const always = new Set([createdName, updatedName, urlName, ...(hasId ? [id.name] : [])]);
   const absent: (string | undefined)[] = [];
@@ -188,6 +205,16 @@ export async function constantOf(
 /** The only value that a schema accepts; undefined if it accepts others. */
 function onlyValue({ const: constant, enum: values }: Json): unknown {
   return constant === undefined && Array.isArray(values) && values.length === 1 ? values[0] : constant;
+}
+
+/** Whether a schema accepts more than the list of values of another one. */
+function isWider(schema: Json, listed: Json): boolean {
+  const valuesOf = ({ enum: values, const: constant }: Json) =>
+    constant === undefined ? values : [constant];
+  const [own, others] = [valuesOf(schema), valuesOf(listed)];
+  if (!Array.isArray(others)) return false;
+  const known = new Set(others.map((value) => toExactJson(value)));
+  return !Array.isArray(own) || own.some((value) => !known.has(toExactJson(value)));
 }
 
 function reasonOf({ fields }: Resource, name: string): string {

@@ -59,13 +59,14 @@ export function hiddenNames(
 }
 
 /** A filter while it is made. */
-interface Draft extends JsonFilter {
+export interface Draft extends JsonFilter {
   readonly members: Map<string, Draft | false>;
   others: Draft | false | undefined;
   readonly first: (Draft | false)[];
   items: Draft | false | undefined;
   readonly parts: Draft[];
   readonly alternatives: { readonly values: FilterAlternative["values"]; readonly filter: Draft }[];
+  readonly added: [name: string, json: string][];
 }
 
 /** The filters of each description, by direction and pointer. */
@@ -81,7 +82,7 @@ export function filterOf(places: readonly Place[], direction: Direction): JsonFi
   return pruned(draft);
 }
 
-function emptyDraft(): Draft {
+export function emptyDraft(): Draft {
   return {
     members: new Map(),
     others: undefined,
@@ -173,7 +174,7 @@ function below(draft: Draft): Draft[] {
 }
 
 /** A filter without the parts that change nothing; undefined if none is left. */
-function pruned(start: Draft): JsonFilter | undefined {
+export function pruned(start: Draft): JsonFilter | undefined {
   const found = new Set([start]);
   const enclosing = new Map<Draft, Draft[]>();
   // A set also iterates over what is added meanwhile.
@@ -199,6 +200,7 @@ function pruned(start: Draft): JsonFilter | undefined {
     target.others = of(draft.others);
     target.first.push(...(draft.first.map(of) as (Draft | false)[]));
     target.items = of(draft.items);
+    target.added.push(...draft.added);
     target.parts.push(...draft.parts.flatMap((each) => of(each) ?? []));
     for (const { values, filter } of draft.alternatives) {
       const own = of(filter);

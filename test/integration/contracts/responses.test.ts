@@ -4,10 +4,16 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import type { Description } from "../../../src/docs-page/description.ts";
-import { contractFile, sandboxOf, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
+import {
+  contractFile,
+  sandboxOf,
+  sandboxOfThings,
+  sendJson,
+  tokenHeaders,
+} from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";
-import { jsonOf, objectOf } from "../../support/descriptions.ts";
+import { jsonOf, objectOf, readThings } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import type { Answer } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -352,4 +358,54 @@ test.each<[what: string, response: object, list: object, parameter: string, id: 
   expect((await tasks.request("GET", `/tasks/${found}`)).text).toBe(created.text);
   expect((await tasks.request("GET", "/tasks")).text).toContain(`{"${id}":"${found}","name":"a"}`);
   expect((await tasks.request("POST", "/tasks", '{"name":"a"}')).status).toBe(400);
+});
+
+test("what a response requires below the first level is there, or named", async () => {
+  const country = { type: "string", example: "NO" };
+  const to = (required: readonly string[]) => ({
+    ...objectOf(
+      {
+        country,
+        kind: { const: "home" },
+        note: { type: ["string", "null"] },
+        to: { type: "string", readOnly: true },
+      },
+      required,
+    ),
+  });
+  const body = objectOf({ id: { type: "integer" }, to: to([]), all: listOf(to([])) }, ["id"]);
+  const needs = to(["country", "kind", "note"]);
+  const described = {
+    body,
+    response: objectOf({ id: { type: "integer" }, to: needs, all: listOf(needs) }, ["id"]),
+  };
+  const made = '{"country":"NO","kind":"home","note":null}';
+  await using things = await sandboxOfThings(described);
+  expect((await things.request("POST", "/things", '{"id":1,"to":{},"all":[{},{"note":"a"}]}')).text).toBe(
+    `{"id":1,"to":${made},"all":[${made},{"note":"a","country":"NO","kind":"home"}]}`,
+  );
+  const served = await readThings(described);
+  expect(served.notes.filter((note) => note.includes("may lack"))).toEqual([
+    expect.stringContaining(
+      'a response may lack "country", which it requires, as a body need not have it (at ',
+    ),
+    expect.stringContaining("/all/items/properties/country)"),
+  ]);
+  const listed = (values: object) =>
+    objectOf({ id: { type: "integer" }, kind: { type: "string", ...values } }, ["id"]);
+  const narrower = await readThings({
+    body: listed({ enum: ["a", "b"] }),
+    response: listed({ enum: ["a"] }),
+  });
+  expect(narrower.notes[0]).toStartWith(
+    'a response may have another "kind" than its enum has, as a body may',
+  );
+  const wider = await readThings({ body: listed({ enum: ["a"] }), response: listed({ enum: ["b", "a"] }) });
+  expect(wider.notes).toEqual([]);
+  // What a client cannot set is not there either.
+  const same = objectOf({ id: { type: "integer" }, to: to(["country", "to"]) }, ["id"]);
+  const { notes } = await readThings({ body: same });
+  expect(notes.filter((note) => note.includes("may lack"))).toEqual([
+    expect.stringContaining('a response may lack "to"'),
+  ]);
 });
