@@ -117,19 +117,45 @@ function found<Value>(values: Map<string, Value>, key: string, make: () => Value
   return value;
 }
 
+/** How often an edit of a plant that another program has locked is tried again, and after which pauses. */
+const lockedTriesMax = 3;
+const lockedPauseMs = 300;
+
 /**
- * Makes edits in one transaction. If another program has locked one of the plants, each is tried
- * again in its own, so that only the edit of that plant fails. They share the few connections of the
- * engine, which limits how long they take if all plants are locked.
+ * Makes edits in one transaction. Those of plants that another program has locked are tried again in
+ * the next second, while other groups go on, so that only they fail.
  */
 async function editEach(
-  store: Pick<PlantStore, "edit">,
+  store: Pick<PlantStore, "edit" | "editFree">,
   edits: readonly RecordedEdit[],
 ): Promise<(EditOutcome | Promise<EditOutcome>)[]> {
-  try {
-    return await store.edit(edits);
-  } catch (error) {
-    if (!(error instanceof PlantLocked) || edits.length === 1) throw error;
-    return edits.map(async (edit) => (await store.edit([edit]))[0] as EditOutcome);
+  if (store.editFree === undefined) return await store.edit(edits);
+  const outcomes = await store.editFree(edits);
+  const locked = edits.filter((_, index) => outcomes[index] === undefined);
+  const later = locked.length === 0 ? undefined : editLocked(store.editFree.bind(store), locked);
+  return edits.map((edit, index) => outcomes[index] ?? outcomeOf(edit, later));
+}
+
+async function outcomeOf(
+  edit: RecordedEdit,
+  later: ReturnType<typeof editLocked> | undefined,
+): Promise<EditOutcome> {
+  const outcome = (await later)?.get(edit);
+  if (outcome === undefined)
+    throw new PlantLocked("another transaction holds a lock on what is to be changed; end it, or try again");
+  return outcome;
+}
+
+async function editLocked(
+  editFree: NonNullable<PlantStore["editFree"]>,
+  locked: readonly RecordedEdit[],
+): Promise<Map<RecordedEdit, EditOutcome>> {
+  const made = new Map<RecordedEdit, EditOutcome>();
+  for (let tries = 0; tries < lockedTriesMax && made.size < locked.length; tries++) {
+    await Bun.sleep(lockedPauseMs);
+    const left = locked.filter((edit) => !made.has(edit));
+    for (const [index, outcome] of (await editFree(left)).entries())
+      if (outcome !== undefined) made.set(left[index] as RecordedEdit, outcome);
   }
+  return made;
 }

@@ -106,6 +106,12 @@ export interface PlantStore extends AsyncDisposable {
    */
   transact(transaction: RecordedTransaction): Promise<EditOutcome>;
 
+  /**
+   * Makes edits of several callers as `edit` does, but those of plants that another transaction holds:
+   * the outcomes of these are undefined. Absent where nothing can hold single plants.
+   */
+  editFree?(edits: readonly RecordedEdit[]): Promise<(EditOutcome | undefined)[]>;
+
   /** Erases some edits from the history, in one transaction, and resolves with how many: 0 if none is left. */
   forget(edits: ForgottenEdits): Promise<number>;
 

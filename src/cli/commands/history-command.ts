@@ -159,7 +159,7 @@ async function undo(config: HistoryConfig, run: string, text: string | undefined
     const { found, undone, unchanged, left, refused } = await undoRun(store.contract, undo, read, filter);
     if (found === 0)
       throw new OperatorError(
-        `the history has no run ${run}, or was told to forget it${text === undefined ? "" : ` with the ${collection?.words.one} ${text}`}; "plantstore history" lists the runs`,
+        `the history has no run ${run}${text === undefined ? "" : ` with the ${collection?.words.one} ${text}`}, or was told to forget it; "plantstore history" lists the runs`,
       );
     printError(
       `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${undo.id}`}`,

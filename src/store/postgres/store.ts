@@ -33,11 +33,20 @@ import {
   rejectForOperator,
 } from "./errors.ts";
 import type { HostPool, Queries } from "./host-pool.ts";
+import { lockedPlants } from "./locked-plants.ts";
 import { findOther, openSchema, rewriteTable } from "./migrations.ts";
 import { createPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
 import { runWork, toStatement } from "./sql-work.ts";
+
+/** How long edits of several callers wait for a lock that holds up all of them. */
+const lockMsMax = 100;
+
+/** Whether an edit is of a plant that is stored, rather than a creation. */
+function isOfStored({ edit }: RecordedEdit): boolean {
+  return edit.expected !== undefined;
+}
 
 /** The coordinator of a cluster, or the only server. */
 export interface Coordinator {
@@ -146,13 +155,20 @@ export class PostgresStore implements ServerStore {
   }
 
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    return this.#edit(edits);
+  }
+
+  /** @param lockMs see TransactionOptions. */
+  #edit(edits: readonly RecordedEdit[], lockMs?: number): Promise<EditOutcome[]> {
     const edit = async (connection: Queries) => {
       const { result, last } = await runWork(connection, recordedEdits(this.contract, edits));
       return { result, last: last.map(toStatement) };
     };
     // Not repeated after a lost connection, as the edits may have been made.
     return this.#edits
-      .once((pool) => pool.transactionEndingWith(edit, { isByKey: true }))
+      .once((pool) =>
+        pool.transactionEndingWith(edit, { isByKey: true, ...(lockMs !== undefined && { lockMs }) }),
+      )
       .catch((error) => {
         if (isLockTimeout(error))
           throw new PlantLocked(
@@ -160,6 +176,37 @@ export class PostgresStore implements ServerStore {
           );
         return rejectEdit(error);
       });
+  }
+
+  /** See PlantStore.editFree: where a plant is locked, those that are not are found first. */
+  async editFree(edits: readonly RecordedEdit[]): Promise<(EditOutcome | undefined)[]> {
+    const outcomes = await this.#editUnlessLocked(edits);
+    if (outcomes !== undefined) return outcomes;
+    if (edits.length === 1) return [undefined];
+    const locked = await this.#edits
+      .once((pool) =>
+        pool.transaction((connection) => runWork(connection, lockedPlants(edits)), { lockMs: lockMsMax }),
+      )
+      .catch(rejectForOperator);
+    const free = edits.filter((edit) => !locked.has(edit));
+    const made = new Map<RecordedEdit, EditOutcome | undefined>();
+    // A plant that another transaction creates is not there yet, and locked nevertheless.
+    const parts = [
+      free.filter(isOfStored),
+      ...free.filter((edit) => !isOfStored(edit)).map((edit) => [edit]),
+    ];
+    for (const some of parts.filter(({ length }) => length > 0))
+      for (const [index, outcome] of ((await this.#editUnlessLocked(some)) ?? []).entries())
+        made.set(some[index] as RecordedEdit, outcome);
+    return edits.map((edit) => made.get(edit));
+  }
+
+  /** Undefined if a plant is locked. */
+  #editUnlessLocked(edits: readonly RecordedEdit[]): Promise<EditOutcome[] | undefined> {
+    return this.#edit(edits, lockMsMax).catch((error) => {
+      if (error instanceof PlantLocked) return undefined;
+      throw error;
+    });
   }
 
   async transact(transaction: RecordedTransaction): Promise<EditOutcome> {

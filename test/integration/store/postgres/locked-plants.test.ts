@@ -1,7 +1,8 @@
-// Edits in one transaction, one of whose plants another program has locked.
+// Edits of many plants at once, some of which another program has locked.
 
-import { afterAll, expect, spyOn, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { Client } from "pg";
+import type { PlantId } from "../../../../src/contract/plant-id.ts";
 import { openOperationStore } from "../../../../src/store/operation-store.ts";
 import { PlantLocked } from "../../../../src/store/plant-store.ts";
 import { findPlants, type StoredPlant } from "../../../../src/store/shared/plant-rows.ts";
@@ -12,9 +13,9 @@ import { changeOf, openedStore, storedPlants, storePlants } from "../../../suppo
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
 
-test("of a group of edits only that of the locked plant fails", async () => {
+test("of many edits at once only those of locked plants fail, and the others do not wait for them", async () => {
   const { address } = await database.newDatabase();
-  const ids = [1n, 2n, 3n, 4n];
+  const ids = Array.from({ length: 37 }, (_, id) => BigInt(id));
   await storePlants(
     address,
     ids.map((id) => ({ id, name: "Ficus" })),
@@ -25,21 +26,36 @@ test("of a group of edits only that of the locked plant fails", async () => {
   const { edit } = (await openOperationStore(store, single, resources))("caller");
   const other = new Client({ connectionString: address });
   await other.connect();
-  await other.query("BEGIN; SELECT FROM plants WHERE id = 3 FOR UPDATE");
+  await other.query("BEGIN; SELECT FROM plants WHERE id < 12 FOR UPDATE");
+  // A creation of another program, which is not there yet.
+  await other.query("INSERT INTO plants (id, name, created_at) VALUES (99, 'Hoya', 1)");
 
-  const groups = spyOn(store, "edit");
   const ficuses = await findPlants(plantStore, single, ids);
   const record = { table: "plants", contractNumber: undefined, run: "r", seq: 1, editor: "{}", editedAt: 1 };
-  // The first one goes alone, and the others are the next group.
-  const results = await Promise.allSettled(
-    ids.map((id) =>
-      edit([{ ...record, edit: changeOf(ficuses.get(id) as StoredPlant, values({ name: "Rosa" })) }]),
-    ),
-  );
+  const settled: PlantId[] = [];
+  const rename = (id: PlantId) =>
+    edit([{ ...record, edit: changeOf(ficuses.get(id) as StoredPlant, values({ name: "Rosa" })) }])
+      .catch((error) => [error])
+      .finally(() => settled.push(id));
+  const creation = { createdAt: 1, creator: null };
+  const create = (id: PlantId) =>
+    edit([
+      {
+        ...record,
+        edit: { id, expected: undefined, replacement: values({ name: "Rosa" }), creation, version: 5n },
+      },
+    ]).catch((error) => [error]);
+  const created = [create(99n), create(100n)];
+  const outcomes = ids.slice(0, -1).map(rename);
+  const [free, locked] = [outcomes.slice(12), outcomes.slice(0, 12)];
+  expect((await Promise.all(free)).flat()).toEqual(Array(24).fill("done"));
+  // It comes while the locked ones are tried again.
+  expect(await rename(36n)).toEqual(["done"]);
+  const failed = Array(12).fill(expect.any(PlantLocked));
+  expect((await Promise.all(locked)).flat()).toEqual(failed);
+  expect(settled.slice(0, 25).toSorted()).toEqual(ids.slice(12).toSorted());
+  expect((await Promise.all(created)).flat()).toEqual([expect.any(PlantLocked), "done"]);
   await other.end();
-  expect(groups.mock.calls.map(([edits]) => edits.length)).toEqual([1, 3, 1, 1, 1]);
-  const outcomes = results.map((result) => (result.status === "fulfilled" ? result.value : [result.reason]));
-  expect(outcomes.flat()).toEqual(["done", "done", expect.any(PlantLocked), "done"]);
   const names = (await storedPlants(address)).map(({ values: [name] }) => String(name));
-  expect(names).toEqual(["Rosa", "Rosa", "Ficus", "Rosa"]);
+  expect(names).toEqual([...Array(12).fill("Ficus"), ...Array(26).fill("Rosa")]);
 });
