@@ -165,6 +165,7 @@ interface EditRow {
   readonly after: string | null;
   readonly created_at: bigint;
   readonly creator: bigint | null;
+  readonly create_key: string | null;
 }
 
 /** Bytes of the plants in a page, unless its first entry has more. */
@@ -218,7 +219,7 @@ async function readPage(
   const over = sizes.slice(0, entriesMax).findIndex(isOver);
   const count = over === -1 ? Math.min(sizes.length, entriesMax) : over;
   const rows = await sql.query<EditRow>(
-    `SELECT run, seq, collection, plant_id, version, version_before, restores, edited_at, editor, created_at, creator,
+    `SELECT run, seq, collection, plant_id, version, version_before, restores, edited_at, editor, created_at, creator, create_key,
        before, after
      FROM edits ${selection} LIMIT ${count}`,
     parameters,
@@ -246,6 +247,7 @@ function toEntry(contract: Contract, row: EditRow): HistoryEntry {
     creation: {
       createdAt: Number(row.created_at),
       creator: row.creator === null ? null : Number(row.creator),
+      ...(row.create_key !== null && { key: row.create_key }),
     },
   };
 }

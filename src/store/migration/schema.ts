@@ -74,6 +74,7 @@ const migrations: readonly ((engine: Engine) => readonly string[])[] = [
          editor         text NOT NULL,
          created_at     ${int8} NOT NULL,
          creator        integer,
+         create_key     text,
          before         text,
          after          text,
          PRIMARY KEY (plant_id, collection, version)

@@ -6,6 +6,7 @@ import { type Contract, collectionOf, type Values } from "../../contract/contrac
 import { toColumns, valuesJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { SqlStatement, SqlValue } from "../sql-connection.ts";
+import { keepsKeys, keyColumn } from "./create-key.ts";
 import {
   type Creation,
   nextVersion,
@@ -126,18 +127,19 @@ function recordStatement(
   const before = edit.expected === "any" ? toStored(collection, row) : edit.expected;
   const version = edit.expected === "any" ? nextVersion(before?.version, editedAt) : edit.version;
   const { undo } = edit as ConditionalEdit;
-  const { createdAt, creator } = before ?? creationOf(edit);
+  const { createdAt, creator, key } = before ?? creationOf(edit);
   const texts = [before?.values, edit.replacement].map((values) => values && valuesJson(collection, values));
   return {
     sql: `INSERT INTO edits (collection, plant_id, version, version_before, restores, run, seq, edited_at, editor,
-            before, after, created_at, creator)
-          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+            before, after, created_at, creator, create_key)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     parameters: [
       ...[table, String(edit.id), version, before?.version ?? undo?.version ?? null, undo?.restores ?? null],
       ...[run, seq, editedAt, editor],
       ...texts.map((text) => text ?? null),
       createdAt,
       creator,
+      key ?? null,
     ],
     isPrepared: true,
   };
@@ -169,12 +171,15 @@ function writeStatement(contract: Contract, { table, edit }: RecordedEdit): SqlS
   const columns = [...collection.fields.map(({ column }) => column), versionColumn];
   const values = [...toColumns(collection, replacement), edit.version];
   if (expected === undefined) {
-    const { createdAt, creator } = creationOf(edit);
-    const parameters: SqlValue[] = [...values, createdAt, creator, id];
-    const into = marker === undefined ? columns : [`"${marker}"`, ...columns];
+    const { createdAt, creator, key } = creationOf(edit);
+    const hasKey = keepsKeys(collection);
+    const parameters: SqlValue[] = [...values, createdAt, creator, id, ...(hasKey ? [key ?? null] : [])];
+    const own = [...columns, "created_at", "creator", "id", ...(hasKey ? [keyColumn] : [])];
+    const into = marker === undefined ? own : [`"${marker}"`, ...own];
     const given = list(parameters).replace("(", marker === undefined ? "(" : "(NULL, ");
-    const sql = `INSERT INTO "${table}" (${into.join(", ")}, created_at, creator, id)
-                 VALUES ${given} ON CONFLICT (id) DO NOTHING RETURNING id`;
+    // Another plant may have the id, or the key, which has created one since.
+    const sql = `INSERT INTO "${table}" (${into.join(", ")})
+                 VALUES ${given} ON CONFLICT ${hasKey ? "" : "(id)"} DO NOTHING RETURNING id`;
     return { sql, parameters, isPrepared: true };
   }
   const assignments = columns.map((column, index) => `${column} = $${index + 3}`);

@@ -5,6 +5,7 @@ import type { Collection, Plant, PlantColumns } from "../../contract/contract.ts
 import { toValues } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { SqlConnection } from "../sql-connection.ts";
+import { keepsKeys, keyColumn } from "./create-key.ts";
 import { list } from "./sql-work.ts";
 
 /** When and by whom a plant was created. */
@@ -13,6 +14,8 @@ export interface Creation {
   readonly createdAt: number;
   /** The key of a token or a provider's subject; null for an import or an operator. */
   readonly creator: number | null;
+  /** Undefined where the plant has none: see create-key.ts. */
+  readonly key?: string;
 }
 
 /** A plant as it is stored. */
@@ -60,7 +63,8 @@ export function plantColumns({ fields }: Collection): string {
 
 /** The columns of a StoredPlant. */
 export function storedColumns(collection: Collection): string {
-  return `${plantColumns(collection)}, created_at, creator, ${versionSql} AS ${versionColumn}`;
+  const key = keepsKeys(collection) ? `, ${keyColumn}` : "";
+  return `${plantColumns(collection)}, created_at, creator, ${versionSql} AS ${versionColumn}${key}`;
 }
 
 /** The row of a StoredPlant; PostgreSQL has int8 as digits where nothing parses them. */
@@ -69,6 +73,7 @@ export type StoredRow = PlantColumns & {
   readonly created_at: bigint | string;
   readonly creator: bigint | number | null;
   readonly row_version: bigint | string;
+  readonly create_key?: string | null;
 };
 
 export function toPlant(collection: Collection, row: PlantColumns & { readonly id: PlantId }): Plant {
@@ -81,6 +86,7 @@ export function toStored(collection: Collection, row: StoredRow): StoredPlant {
     createdAt: Number(row.created_at),
     creator: row.creator === null ? null : Number(row.creator),
     version: BigInt(row.row_version),
+    ...(row.create_key != null && { key: row.create_key }),
   };
 }
 

@@ -8,6 +8,7 @@ import { objectOf, thingsDocument } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import { contractWithIds, idIn, idSchemas, startTwo } from "../../support/id-contracts.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
+import { runCommand } from "../../support/server.ts";
 import { openedStore, storedCount } from "../../support/stored-plants.ts";
 
 for (const engine of engines)
@@ -93,6 +94,24 @@ for (const engine of engines)
         }
         expect(ids[0]).toBe(ids[1] ?? "");
       }
+    });
+
+    test("a deletion that is undone brings the key back, unless it has created another since", async () => {
+      await using both = await startTwo(engine, contractWithIds(idSchemas["at most 9999"]));
+      const undo = async () => {
+        const args = ["--database", both.database];
+        const [run = ""] = /[a-z0-9]{10}/.exec((await runCommand(["history", ...args])).stdout) ?? [];
+        return runCommand(["history", "--undo", run, ...args]);
+      };
+      const id = idIn(await both.create(0, "A", "k"));
+      await both.send(0, "DELETE", `/${id}`);
+      expect((await undo()).exitCode).toBe(0);
+      expect(idIn(await both.create(1, "A", "k"))).toBe(id);
+      await both.send(0, "DELETE", `/${id}`);
+      const other = idIn(await both.create(1, "B", "k"));
+      await undo();
+      expect(idIn(await both.create(0, "B", "k"))).toBe(other);
+      expect(await storedCount(both.database)).toBe(1);
     });
 
     test("a key whose first id is another's has the next one, also after that is gone", async () => {
