@@ -66,7 +66,7 @@ function pageCollection(collection: Collection, basePath: string): PageCollectio
     path: basePath + path,
     id: {
       name: id.name,
-      isText: id.type.kind !== "integer",
+      isText: id.type.kind.name !== "integer",
       hint: idHint(collection),
       isMade: !id.isRequired,
     },
@@ -74,8 +74,8 @@ function pageCollection(collection: Collection, basePath: string): PageCollectio
       name: field.name,
       input: field.type.input,
       isRequired: field.isRequired,
-      isText: /^text\b/.test(field.type.kind),
-      isNullable: field.type.kind.endsWith(" or null"),
+      isText: field.type.kind.name === "text",
+      isNullable: field.type.kind.isNullable === true,
       isOthers: field.isOthers,
       hint: hintOf(field),
     })),
@@ -103,7 +103,7 @@ function hintOf({ type, example }: Field): string {
 }
 
 function idHint({ id: { type }, examples: [example] }: Collection): string {
-  if (type.kind === "integer") return "A whole number, such as 42";
+  if (type.kind.name === "integer") return "A whole number, such as 42";
   const { expected } = type;
   return `${capitalized(expected)}, such as ${example?.id}`;
 }

@@ -7,10 +7,10 @@ import type { PlantId } from "../contract/plant-id.ts";
 
 /** The id of a plant. */
 export function parseId({ id: { type } }: Collection, text: string): PlantId {
-  const id = type.parse(type.kind === "integer" ? text.trim() : text);
+  const id = type.parse(type.kind.name === "integer" ? text.trim() : text);
   if (id === undefined)
     throw new BadRequestError(
-      type.kind === "integer"
+      type.kind.name === "integer"
         ? "An id must be a 64-bit integer, such as 42 or -7."
         : `An id must be ${type.expected}.`,
     );

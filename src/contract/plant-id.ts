@@ -75,7 +75,7 @@ export function idFormatOf(
   schema: Readonly<Record<string, unknown>> = {},
 ): IdFormat | undefined {
   const { pattern, type } = schema;
-  if (kind === "integer") {
+  if (kind.name === "integer") {
     const takes = (...numbers: readonly bigint[]) =>
       numbers.every((each) => parse(String(each)) !== undefined);
     // A client that describes a number has doubles.
@@ -130,7 +130,7 @@ export function numberedId(format: IdFormat, number: bigint): PlantId {
 
 /** A random id for a plant that is not kept, which need not fit the limits of its type. */
 export function randomId({ type }: { readonly type: FieldType<PlantId> }): PlantId {
-  if (type.kind !== "integer") return crypto.randomUUID();
+  if (type.kind.name !== "integer") return crypto.randomUUID();
   return crypto.getRandomValues(new BigInt64Array(1))[0] ?? 0n;
 }
 

@@ -1,10 +1,10 @@
 // Reads plants from the bytes of a body, and writes them as JSON.
 
 import { ApiError } from "../base/errors.ts";
-import { parseExactJson } from "../json/exact-json.ts";
 import { filterJson } from "../json/json-filter.ts";
-import { type JsonScan, positionOf, scanJson } from "../json/json-scanner.ts";
+import { positionOf, scanJson } from "../json/json-scanner.ts";
 import type { Json } from "../json/json-values.ts";
+import { SentJson, type SentValue } from "../json/sent-json.ts";
 import { decodeUtf8, validUtf8Prefix } from "../json/utf8.ts";
 import {
   type Collection,
@@ -16,8 +16,8 @@ import {
   type Values,
 } from "./contract.ts";
 import type { PlantId } from "./plant-id.ts";
-import { describeFault, excessOf, loggedFault, Work } from "./schema-check.ts";
-import type { ColumnValue, FieldType, FieldValue } from "./stored-types.ts";
+import { describeFault, excessOf, type Fault, loggedFault, Work } from "./schema-check.ts";
+import { type ColumnValue, convert, type FieldType, type FieldValue, withinLimits } from "./stored-types.ts";
 import { withArticle } from "./words.ts";
 
 /** The values of a row of the plants table. */
@@ -146,7 +146,7 @@ function wrapped({ wrapper }: Collection, json: string): string {
  */
 export function sampleBody(collection: Collection, number: bigint): string {
   const { type } = collection.id;
-  const id = type.kind === "integer" ? number : (collection.examples[0] as Plant).id;
+  const id = type.kind.name === "integer" ? number : (collection.examples[0] as Plant).id;
   const members = sampleValues(collection).flatMap((value, index) => {
     const { jsonName, type, isOthers } = collection.fields[index] as Field;
     const json = type.toJson(value as FieldValue);
@@ -223,9 +223,34 @@ export function parsePlantJson(
   text: string,
   newId?: () => PlantId,
 ): Plant | ApiError {
+  const { fields, id, ignored } = collection;
+  const sent = SentJson.parse(text, () => [id.name, ...fields.map(({ name }) => name), ...ignored]);
+  return "error" in sent ? invalidJson(sent.error) : readPlant(collection, sent, newId);
+}
+
+/** The object of a body: as it was sent, or after a change. */
+export interface SentObject {
+  /** Has all members, though what they hold may have lost digits. */
+  readonly value: unknown;
+  member(name: string): SentValue | undefined;
+  /** The whole, whose numbers are exact. Throws a RangeError for what is nested too deeply. */
+  exact(): unknown;
+}
+
+/**
+ * Validates a plant that was parsed: the plant, or invalidPlant or unstorableText.
+ *
+ * @param kept values that are stored already; undefined for each that the body has.
+ */
+export function readPlant(
+  collection: PlantSchema,
+  sent: SentObject,
+  newId?: () => PlantId,
+  kept?: Values,
+): Plant | ApiError {
   try {
-    const body = parseBody(collection, text);
-    return body instanceof ApiError ? body : validate(collection, body, newId);
+    const found = validate(collection, sent, newId, kept);
+    return Array.isArray(found) ? invalidPlant(collection, found) : storable(collection, found as Plant);
   } catch (error) {
     const excess = excessOf(error);
     if (excess === undefined) throw error;
@@ -233,130 +258,113 @@ export function parsePlantJson(
   }
 }
 
-/** A body: its value, in which numbers may have lost digits, and the texts of its members. */
-interface Body {
-  readonly value: unknown;
-  readonly text: string;
-  /** The JSON of a member, with all digits of a number. */
-  readonly textOf: (name: string) => string;
+function validate(
+  collection: PlantSchema,
+  sent: SentObject,
+  newId: (() => PlantId) | undefined,
+  kept: Values | undefined,
+): Plant | readonly BodyError[] {
+  const { value: json } = sent;
+  if (typeof json !== "object" || json === null || Array.isArray(json))
+    return [`it must be an object, but is ${actualType(json)}`];
+  const work = new Work();
+  const { body, ignored } = collection;
+  if (body === undefined) return readMembers(collection, sent, newId, kept, work, true);
+  // The check of the whole has those of its members, which are run to name all that are at fault.
+  const whole = withoutMembers(sent.exact() as Json, ignored);
+  const converted = readMembers(collection, sent, newId, kept, work, false);
+  let fault: Fault | undefined;
+  if (!Array.isArray(converted)) {
+    fault = body.check.fault(whole, work);
+    if (fault === undefined) return converted;
+  }
+  const errors = withinLimits(() => readMembers(collection, sent, newId, kept, work, true)) ?? converted;
+  if (Array.isArray(errors) || fault === undefined) return errors;
+  return [[describeFault(fault), loggedFault(fault, collection.fields)]];
 }
 
 /**
- * Longer texts are scanned, and only the members of a plant are parsed: JSON.parse would create
- * an object for each of a million brackets, which took 60 ms, and with some clients 200 MB. It
- * parses any 4,096 code units in at most 0.2 ms.
+ * Converts the members of an object to those of a plant, or says what is wrong with each.
+ *
+ * @param isChecked whether their own checks are run.
  */
-const parsedCodeUnitsMax = 4_096;
-
-function parseBody(collection: PlantSchema, text: string): Body | ApiError {
-  const { fields, id, ignored } = collection;
-  let scanned: JsonScan | undefined;
-  // Scanned once, and a short one for the first number or array that asks for its text.
-  const scan = () => {
-    scanned ??= scanJson(text, [id.name, ...fields.map(({ name }) => name), ...ignored]);
-    return scanned;
-  };
-  const textOf = (name: string) => {
-    const found = scan();
-    return ("members" in found && found.members.get(name)) || "";
-  };
-  if (text.length <= parsedCodeUnitsMax)
-    try {
-      return { value: JSON.parse(text), text, textOf };
-    } catch {
-      // The scanner says where the error is.
+function readMembers(
+  collection: PlantSchema,
+  sent: SentObject,
+  newId: (() => PlantId) | undefined,
+  kept: Values | undefined,
+  work: Work,
+  isChecked: boolean,
+): Plant | readonly BodyError[] {
+  const { fields, id: idMember } = collection;
+  const errors: BodyError[] = [];
+  const values: (FieldValue | undefined)[] = [];
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index] as Field;
+    const stored = kept?.[index];
+    if (field.isOthers) {
+      values.push(stored ?? othersOf(field, sent, work));
+      continue;
     }
-  const found = scan();
-  if ("error" in found) return invalidJson(found.error);
-  const outermost = text.trimStart();
-  if (!outermost.startsWith("{")) return { value: parseShallow(outermost), text, textOf };
-  const members = [...found.members].map(([name, value]) => [name, parseShallow(value)] as const);
-  const others = found.other === undefined ? [] : [[found.other, undefined] as const];
-  return { value: Object.fromEntries([...members, ...others]), text, textOf };
+    const member = stored === undefined ? sent.member(field.name) : undefined;
+    if (member === undefined) {
+      values.push(stored === undefined ? field.default : stored);
+      if (stored === undefined && field.isRequired) errors.push(missing(field));
+      continue;
+    }
+    const value = convert(field.type, member, work, isChecked);
+    values.push(value);
+    if (value === undefined) errors.push(mismatchOf(field, member));
+  }
+  const takesId = newId === undefined || idMember.isAccepted;
+  const sentId = takesId ? sent.member(idMember.name) : undefined;
+  const id = sentId === undefined ? newId?.() : convert(idMember.type, sentId, work, isChecked);
+  if (id === undefined) errors.push(sentId === undefined ? missing(idMember) : mismatchOf(idMember, sentId));
+  if (!collection.allowsOthers) {
+    const known = [...fields.map(({ name }) => name), ...collection.ignored];
+    if (takesId) known.push(idMember.name);
+    const others = Object.keys(sent.value as Json).filter((name) => !known.includes(name));
+    for (const name of others)
+      errors.push([`it must have no member ${JSON.stringify(shorten(name))}`, "it has a member too many"]);
+  }
+  return errors.length > 0 ? errors : { id: id as PlantId, values };
 }
 
-/** Like JSON.parse, but arrays and objects are empty. */
-function parseShallow(text: string): unknown {
-  if (text.startsWith("{")) return {};
-  return text.startsWith("[") ? [] : JSON.parse(text);
+/** The object of the members that no property names; undefined for none. */
+function othersOf({ name, gather }: Field, sent: SentObject, work: Work): string | undefined {
+  const json = sent instanceof SentJson ? gather?.(sent.text(), work) : sent.member(name)?.text();
+  return json === "{}" ? undefined : json;
+}
+
+/** An object without some members. */
+export function withoutMembers(object: Json, names: readonly string[]): Json {
+  if (names.length === 0) return object;
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }
 
 export function shorten(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-function validate(
-  collection: PlantSchema,
-  { value: json, text, textOf }: Body,
-  newId: (() => PlantId) | undefined,
-): Plant | ApiError {
-  if (typeof json !== "object" || json === null || Array.isArray(json))
-    return invalidPlant(collection, [`it must be an object, but is ${actualType(json)}`]);
+function mismatchOf(member: Member, sent: SentValue): BodyError {
+  return [mismatch(member, describeActual(member, sent)), mismatch(member, kindOf(sent.value))];
+}
 
-  // A safe integer without a point or an exponent is exact: 4 ns, against 1 µs for a scan.
-  const isExact = !/(?<=[0-9])[.eE]/.test(text);
-  const members = json as Readonly<Record<string, unknown>>;
-  const { fields, id: member } = collection;
-  const work = new Work();
-  const values: (FieldValue | undefined)[] = [];
-  const errors: BodyError[] = [];
-  for (let index = 0; index < fields.length; index++) {
-    const field = fields[index] as Field;
-    const { name, type, gather } = field;
-    if (gather !== undefined) {
-      values.push(gather(text.trim(), work));
-      continue;
-    }
-    // Every object inherits members such as "constructor".
-    const value = Object.hasOwn(members, name) ? members[name] : undefined;
-    if (value === undefined) {
-      values.push(field.default);
-      if (field.isRequired) errors.push(missing(field));
-      continue;
-    }
-    const parsed = type.fromJson(value, () => textOf(name), isExact, work);
-    values.push(parsed);
-    if (parsed === undefined) errors.push(mismatches(field, value));
-  }
-  const value = newId === undefined || member.isAccepted ? members[member.name] : undefined;
-  const id =
-    value === undefined ? newId?.() : member.type.fromJson(value, () => textOf(member.name), isExact, work);
-  if (id === undefined) errors.push(value === undefined ? missing(member) : mismatches(member, value));
-  if (!collection.allowsOthers) {
-    const known = [...fields.map(({ name }) => name), ...collection.ignored];
-    if (newId === undefined || member.isAccepted) known.push(member.name);
-    const others = Object.keys(members).filter((name) => !known.includes(name));
-    for (const name of others)
-      errors.push([`it must have no member ${JSON.stringify(shorten(name))}`, "it has a member too many"]);
-  }
-  if (errors.length === 0 && collection.body !== undefined) {
-    const { body, ignored } = collection;
-    const others = Object.entries(parseExactJson(text) as Json).filter(([name]) => !ignored.includes(name));
-    const fault = body.check.fault(Object.fromEntries(others), work);
-    if (fault !== undefined) errors.push([describeFault(fault), loggedFault(fault, collection.fields)]);
-  }
-  if (errors.length > 0) return invalidPlant(collection, errors);
-  return storable(collection, { id: id as PlantId, values });
-
-  function mismatches(member: Member, value: unknown): BodyError {
-    return [mismatch(member, describeActual(member, value)), mismatch(member, kindOf(value))];
-  }
-
-  /** A number is shown with its digits, which say why it is not exact or too large. */
-  function describeActual({ name, type }: Member, value: unknown): string {
-    const isShown = type.input === "number" && typeof value === "number" && Number.isFinite(value);
-    if (isShown && (Number.isInteger(value) || type.column.sqlite === "TEXT")) return shorten(textOf(name));
-    // Its limits are what it does not meet.
-    if (
-      typeof value === "string" &&
-      type.column.sqlite === "TEXT" &&
-      type.input !== "number" &&
-      type.input !== "json"
-    )
-      return JSON.stringify(shorten(value));
-    const fault = type.fault?.(textOf(name));
-    return actualType(value) + (fault === undefined ? "" : ` (${fault})`);
-  }
+/** A number is shown with its digits, which say why it is not exact or too large. */
+function describeActual({ type }: Member, sent: SentValue): string {
+  const { value } = sent;
+  const { check, input, column } = type;
+  const isShown = input === "number" && typeof value === "number" && Number.isFinite(value);
+  if (isShown && (Number.isInteger(value) || column.sqlite === "TEXT")) return shorten(sent.text());
+  // Its limits are what it does not meet.
+  if (typeof value === "string" && column.sqlite === "TEXT" && input !== "number" && input !== "json")
+    return JSON.stringify(shorten(value));
+  const fault = check && withinLimits(() => check.fault(sent.exact(), new Work()));
+  // The message names the type, and what the whole schema accepts.
+  const isSaid =
+    fault?.path.length === 0 &&
+    (!isParent(value) || ["an object", "an array", check?.expected].includes(fault.expected));
+  return actualType(value) + (fault === undefined || isSaid ? "" : ` (${describeFault(fault)})`);
 }
 
 /** The id or a field. */
@@ -410,6 +418,10 @@ export function missing({ name, type }: Member): string {
 
 export function mismatch({ name, type }: Member, actual: string): string {
   return `"${name}" must be ${type.expected}, but is ${actual}`;
+}
+
+function isParent(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }
 
 function actualType(value: unknown): string {

@@ -3,7 +3,7 @@
 
 import { type Collection, type Contract, ownListShape } from "./contract.ts";
 import type { PlantId } from "./plant-id.ts";
-import { type FieldType, typeOfKind } from "./stored-types.ts";
+import { type FieldType, type Kind, typeOfKind } from "./stored-types.ts";
 
 /** Plain data, which crosses threads: a type is its kind, and there are no checks. */
 export type SentContract = ReturnType<typeof sentContract>;
@@ -40,6 +40,6 @@ function withKind<Part extends { readonly type: Pick<FieldType, "kind"> }>({ typ
   return { ...part, kind: type.kind };
 }
 
-function withType<Part extends { readonly kind: string }>({ kind, ...part }: Part) {
+function withType<Part extends { readonly kind: Kind }>({ kind, ...part }: Part) {
   return { ...part, type: typeOfKind(kind) };
 }

@@ -2,11 +2,12 @@
 // see `restricted`.
 
 import { decimalText, scaledDecimal } from "../json/decimal.ts";
-import { exactNumber, parseExactJson } from "../json/exact-json.ts";
-import { parseInt64, parseJsonInt64 } from "../json/int64.ts";
+import { exactNumber, parseSentJson } from "../json/exact-json.ts";
+import { parseInt64, toInt64 } from "../json/int64.ts";
 import { filterJson, type JsonFilter } from "../json/json-filter.ts";
-import { isObject } from "../json/json-values.ts";
-import { describeFault, excessOf, type SchemaCheck, Work } from "./schema-check.ts";
+import { sentDigits } from "../json/json-values.ts";
+import { type SentValue, sentText } from "../json/sent-json.ts";
+import { excessOf, type SchemaCheck, Work } from "./schema-check.ts";
 
 /** A value of any type of field. A decimal number and an array or object are their JSON text. */
 export type FieldValue = string | number | bigint | boolean | null;
@@ -14,24 +15,45 @@ export type FieldValue = string | number | bigint | boolean | null;
 /** A value as the column of an engine has it. */
 export type ColumnValue = string | number | bigint | boolean | null;
 
+/** What a column holds. */
+export interface Kind {
+  readonly name: "text" | "boolean" | "integer" | "decimal" | "json";
+  /** The digits after the point of all its decimals, where they are padded. */
+  readonly fractionDigits?: number | undefined;
+  /** Whether it holds null as well, and therefore JSON in a text. */
+  readonly isNullable?: boolean | undefined;
+}
+
+/** Whether one column may hold the values of both. */
+export function isSameKind(one: Kind, other: Kind): boolean {
+  return (
+    one.name === other.name &&
+    one.fractionDigits === other.fractionDigits &&
+    (one.isNullable ?? false) === (other.isNullable ?? false)
+  );
+}
+
+/** Whether all values are texts, and none null. */
+export function isText({ kind }: Pick<FieldType, "kind">): boolean {
+  return kind.name === "text" && kind.isNullable !== true;
+}
+
 /**
  * The operations on the values of a type. `undefined` stands for a value that is not of the type.
  */
 export interface FieldType<Value extends FieldValue = FieldValue> {
-  /** The kind of its values, such as "text": a column holds one kind, while limits may change. */
-  readonly kind: string;
+  /** A column holds one kind, while limits may change. */
+  readonly kind: Kind;
   /** The type in messages, such as "a string". */
   readonly expected: string;
-  /**
-   * Takes a value of JSON.parse.
-   *
-   * @param text returns its text in the body: a number may have lost digits in `value`.
-   * @param isExact whether a safe integer has not.
-   * @param work what the checks of the body may take. Throws WorkExceeded.
-   */
-  fromJson(value: unknown, text: () => string, isExact?: boolean, work?: Work): Value | undefined;
-  /** Says what is wrong with JSON that is not of the type, if `expected` does not. */
-  fault?(json: string): string | undefined;
+  /** Takes a value of its kind, whatever its limits; see fromJson. */
+  convert(sent: SentValue): Value | undefined;
+  /** Whether `convert` leaves out what clients cannot set. */
+  readonly isFiltered?: boolean;
+  /** The limits of its values; undefined for none. */
+  readonly check?: SchemaCheck | undefined;
+  /** A value as JSON has it, with exact numbers. */
+  toExact(value: Value): unknown;
   /** The value as JSON. */
   toJson(value: Value): string;
   /** Whether JSON.stringify writes a value like toJson. */
@@ -71,6 +93,7 @@ const scalar = {
 /** Defaults of types whose values are texts in every engine. */
 const textual = {
   toJson: (value: string) => JSON.stringify(value),
+  toExact: (value: string): unknown => value,
   isPlain: true,
   format: (value: string) => value,
   equals: isSame,
@@ -84,8 +107,8 @@ const textual = {
 
 /** A text. */
 export function text(expected = "a string"): FieldType<string> {
-  const check = (value: unknown) => (typeof value === "string" ? value : undefined);
-  return { ...textual, kind: "text", expected, fromJson: check, parse: check };
+  const convert = ({ value }: SentValue) => (typeof value === "string" ? value : undefined);
+  return { ...textual, kind: { name: "text" }, expected, convert, parse: (value) => value };
 }
 
 /** One of some texts. */
@@ -96,9 +119,10 @@ export function oneOf(values: readonly string[]): FieldType<string> {
 export function boolean(): FieldType<boolean> {
   return {
     ...scalar,
-    kind: "boolean",
+    kind: { name: "boolean" },
     expected: "a boolean",
-    fromJson: (value) => (typeof value === "boolean" ? value : undefined),
+    convert: ({ value }) => (typeof value === "boolean" ? value : undefined),
+    toExact: (value) => value,
     isPlain: true,
     parse: (value) => (/^(?:true|false)$/i.test(value) ? /^t/i.test(value) : undefined),
     size: () => 5,
@@ -117,13 +141,14 @@ export function boolean(): FieldType<boolean> {
 export function integer(expected = "an integer (int64)", isSentAsText = false): FieldType<bigint> {
   return {
     ...scalar,
-    kind: "integer",
+    kind: { name: "integer" },
     expected,
-    fromJson(value, digits, isExact = false) {
-      if (typeof value !== "number")
-        return isSentAsText && typeof value === "string" ? parseInt64(value) : undefined;
-      return isExact && Number.isSafeInteger(value) ? BigInt(value) : parseJsonInt64(digits());
+    convert(sent) {
+      const { value } = sent;
+      if (typeof value === "number") return toInt64(sent.exact());
+      return isSentAsText && typeof value === "string" ? parseInt64(value) : undefined;
     },
+    toExact: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value),
     isPlain: false,
     parse: parseInt64,
     size: () => 20,
@@ -146,10 +171,11 @@ export function decimal(
   const parse = (value: string) => decimalText(value, fractionDigits);
   return {
     ...textual,
-    kind: fractionDigits === undefined ? "decimal" : `decimal ${fractionDigits}`,
+    kind: { name: "decimal", fractionDigits },
     expected,
-    fromJson: (value, digits) => (typeof value === "number" ? parse(digits()) : undefined),
+    convert: (sent) => (typeof sent.value === "number" ? parse(sentDigits(sent.exact())) : undefined),
     toJson: (value) => value,
+    toExact: exactNumber,
     isPlain: false,
     parse,
     // With digits that were sent, 19.9 and 19.90 are one number.
@@ -168,10 +194,12 @@ export function json(expected = "a value", taken?: JsonFilter): FieldType<string
     taken === undefined ? compactJson(sent) : filterJson(compactJson(sent), taken);
   return {
     ...textual,
-    kind: "json",
+    kind: { name: "json" },
     expected,
-    fromJson: (_, sent) => stored(sent()),
+    isFiltered: taken !== undefined,
+    convert: (sent) => stored(sent.text()),
     toJson: (value) => value,
+    toExact: (value) => parseSentJson(value),
     isPlain: false,
     parse(sent) {
       try {
@@ -190,24 +218,25 @@ export function json(expected = "a value", taken?: JsonFilter): FieldType<string
 /** Another type, or null, which is kept apart from a field that was not sent: as JSON in a text. */
 export function nullable(type: FieldType): FieldType {
   const toJson = (value: FieldValue) => (value === null ? "null" : type.toJson(value));
-  const fromJson: FieldType["fromJson"] = (value, sent, isExact) =>
-    value === null ? null : type.fromJson(value, sent, isExact);
+  const convert = (sent: SentValue) => (sent.value === null ? null : type.convert(sent));
+  const isText = type.kind.name === "text";
   // A cell with the word is null; the text of that word has double quotes.
   const quoted = /^(?:null|".*")$/s;
   const parse = (value: string) => {
     if (value === "null") return null;
-    return type.parse(quoted.test(value) && type.kind === "text" ? JSON.parse(value) : value);
+    return type.parse(isText && quoted.test(value) ? JSON.parse(value) : value);
   };
   const format = (value: FieldValue) => {
     if (value === null) return "null";
     const written = type.format(value);
-    return quoted.test(written) && type.kind === "text" ? JSON.stringify(written) : written;
+    return isText && quoted.test(written) ? JSON.stringify(written) : written;
   };
   return {
-    kind: `${type.kind} or null`,
+    kind: { ...type.kind, isNullable: true },
     expected: `${type.expected} or null`,
-    fromJson,
+    convert,
     toJson,
+    toExact: (value) => (value === null ? null : type.toExact(value)),
     isPlain: type.isPlain,
     parse(value) {
       try {
@@ -222,47 +251,55 @@ export function nullable(type: FieldType): FieldType {
     unstorable: (value) => (value === null ? undefined : type.unstorable(value)),
     column: textual.column,
     toColumn: toJson,
-    fromColumn(value) {
-      const sent = String(value);
-      return fromJson(JSON.parse(sent), () => sent) as FieldValue;
-    },
+    fromColumn: (value) => convert(sentText(String(value))) as FieldValue,
     input: typeof type.input === "string" && type.input !== "boolean" ? type.input : "text",
   };
 }
 
 /** A type of which a schema accepts only some values. */
 export function restricted(type: FieldType, check: SchemaCheck): FieldType {
-  const isAccepted = (value: FieldValue, work: Work) =>
-    check.fault(exactValue(type, value), work) === undefined;
-  const faultOf = (value: unknown) => {
-    const fault = check.fault(value, new Work());
-    if (fault === undefined) return undefined;
-    // The message names the type, and what the whole schema accepts.
-    const isSaid = ["an object", "an array", check.expected].includes(fault.expected);
-    return fault.path.length === 0 && (isSaid || !isParent(value)) ? undefined : describeFault(fault);
-  };
   return {
     ...type,
     expected: check.expected,
-    fromJson(value, sent, isExact, work = new Work()) {
-      const stored = type.fromJson(value, sent, isExact);
-      return stored !== undefined && isAccepted(stored, work) ? stored : undefined;
-    },
-    fault: (sent) => withinLimits(() => faultOf(parseExactJson(sent))),
+    check,
     parse(sent) {
-      const stored = type.parse(sent);
-      const isFit = stored !== undefined && withinLimits(() => isAccepted(stored, new Work()));
-      return isFit === true ? stored : undefined;
+      const value = type.parse(sent);
+      const accepts = () => check.fault(type.toExact(value as FieldValue), new Work()) === undefined;
+      return value !== undefined && withinLimits(accepts) === true ? value : undefined;
     },
   };
 }
 
-function isParent(value: unknown): boolean {
-  return Array.isArray(value) || isObject(value);
+/** Takes a value that a type accepts; undefined for another. */
+export function fromJson<Value extends FieldValue>(
+  type: FieldType<Value>,
+  sent: SentValue,
+): Value | undefined {
+  return convert(type, sent, new Work(), true);
+}
+
+/**
+ * Takes a value of a type; undefined for another.
+ *
+ * @param work what its check may take. Throws WorkExceeded.
+ * @param isChecked whether it is checked; the whole body may be.
+ */
+export function convert<Value extends FieldValue>(
+  type: FieldType<Value>,
+  sent: SentValue,
+  work: Work,
+  isChecked: boolean,
+): Value | undefined {
+  const value = type.convert(sent);
+  if (value === undefined || type.check === undefined) return value;
+  const isSentAsText = typeof value === "bigint" && typeof sent.value === "string";
+  if (!isChecked && !isSentAsText) return value;
+  const exact = isSentAsText || type.isFiltered ? type.toExact(value) : sent.exact();
+  return type.check.fault(exact, work) === undefined ? value : undefined;
 }
 
 /** The result of a check; undefined if it takes too much work, or the value is nested too deeply. */
-function withinLimits<Result>(check: () => Result): Result | undefined {
+export function withinLimits<Result>(check: () => Result): Result | undefined {
   try {
     return check();
   } catch (error) {
@@ -271,24 +308,13 @@ function withinLimits<Result>(check: () => Result): Result | undefined {
   }
 }
 
-/** A value as parseExactJson returns it. */
-function exactValue({ kind, toJson }: FieldType, value: FieldValue): unknown {
-  if (value === null || typeof value === "boolean") return value;
-  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-  const [name] = kind.split(" ");
-  if (name === "text") return value;
-  return name === "json" ? parseExactJson(toJson(value)) : exactNumber(toJson(value));
-}
-
 /** The type of a kind, which accepts every value of it: for values that were validated before. */
-export function typeOfKind(kind: string): FieldType {
-  const base = /^(.*) or null$/.exec(kind)?.[1];
-  if (base !== undefined) return nullable(typeOfKind(base));
-  const [name, digits] = kind.split(" ");
-  if (name === "boolean") return boolean();
-  if (name === "integer") return integer();
-  if (name === "decimal") return decimal(digits === undefined ? undefined : Number(digits), "a number");
-  return name === "json" ? json("JSON") : text();
+export function typeOfKind({ isNullable, ...kind }: Kind): FieldType {
+  if (isNullable) return nullable(typeOfKind(kind));
+  if (kind.name === "boolean") return boolean();
+  if (kind.name === "integer") return integer();
+  if (kind.name === "decimal") return decimal(kind.fractionDigits, "a number");
+  return kind.name === "json" ? json("JSON") : text();
 }
 
 /** Whether every engine stores a text exactly: none has U+0000 or unpaired surrogates. */

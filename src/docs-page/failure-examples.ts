@@ -126,7 +126,7 @@ function errorOfCollection(
 ): ApiError | undefined {
   const { id, fields, titleField } = collection;
   const [plant] = collection.examples as readonly [Plant];
-  const wrongId = id.type.kind === "integer" ? '"1"' : "1";
+  const wrongId = id.type.kind.name === "integer" ? '"1"' : "1";
   switch (code) {
     case "invalidJson":
       return errorOfBody(collection, `{${JSON.stringify(fields[0]?.name ?? "id")}: }`);

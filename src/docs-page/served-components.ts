@@ -3,6 +3,7 @@
 // have no `examples`: a description is served in the version that it was written in.
 
 import type { Collection } from "../contract/contract.ts";
+import { isText } from "../contract/stored-types.ts";
 import { requiredOf } from "../openapi/schema/restrictions.ts";
 import { type DescribedResponse, jsonMedia, type Schema } from "./description.ts";
 import type { Draft, Mutable } from "./draft.ts";
@@ -99,7 +100,7 @@ export function restrictTexts(draft: Draft): void {
 }
 
 function restrictTextsOf(draft: Draft, collection: Collection): void {
-  const texts = collection.fields.filter(({ type }) => type.kind === "text").map(({ name }) => name);
+  const texts = collection.fields.filter(({ type }) => isText(type)).map(({ name }) => name);
   const restrict = (part: Schema | undefined, depth: number) => {
     const schema = draft.resolve(part);
     if (schema === undefined || depth > 8) return;

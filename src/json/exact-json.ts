@@ -1,6 +1,6 @@
 // Reads and writes JSON whose numbers keep their exact values, which JavaScript loses past 2^53.
 
-import { ExactNumber } from "./json-values.ts";
+import { ExactNumber, SentNumber } from "./json-values.ts";
 
 // https://github.com/tc39/proposal-json-parse-with-source
 declare global {
@@ -23,9 +23,47 @@ const maybeInexact = /\d{16}|[\d.]{17}|\d[eE][+-]?\d/;
  */
 export function parseExactJson(text: string): unknown {
   const parsed: unknown = JSON.parse(text);
-  if (!maybeInexact.test(text)) return parsed;
-  // A reviver took up to 400 ms for a megabyte of short values.
-  const { marked, numbers } = markNumbers(text);
+  return maybeInexact.test(text) ? parseNumbers(text, parsed, maybeInexact, exactNumber) : parsed;
+}
+
+/** Numbers in an object or array that JavaScript may write otherwise, and some texts. */
+const rewrittenNumbers = /[[:,\s](?:-0(?![.\d])|-?\d(?:[\d.]{15}|[\d.]*[eE]|\d*\.\d*0(?!\d)))/;
+const rewrittenNumber = /^-0$|[eE]|\.\d*0$|[\d.]{16}/;
+
+/** Whether JSON.parse may change a number of some JSON, or its form. */
+export function mayRewrite(text: string): boolean {
+  return rewrittenNumbers.test(text);
+}
+
+/**
+ * Parses JSON whose numbers are to be kept as they are: some are a SentNumber. Throws a RangeError for
+ * one that is nested too deeply.
+ *
+ * @param parsed its value of JSON.parse, if that is known.
+ */
+export function parseSentJson(text: string, parsed: unknown = JSON.parse(text)): unknown {
+  return mayRewrite(text) ? parseNumbers(text, parsed, rewrittenNumber, sentNumber) : parsed;
+}
+
+/** The value of a number that is to be kept as it is. */
+export function sentNumber(source: string): number | bigint | ExactNumber | SentNumber {
+  const value = exactNumber(source);
+  return String(value) === source ? value : new SentNumber(source, value);
+}
+
+/**
+ * Parses the numbers that match a pattern by another function. A reviver took up to 400 ms for a megabyte
+ * of short values.
+ *
+ * @param parsed its value of JSON.parse.
+ */
+function parseNumbers(
+  text: string,
+  parsed: unknown,
+  pattern: RegExp,
+  toValue: (source: string) => unknown,
+): unknown {
+  const { marked, numbers } = markNumbers(text, pattern, toValue);
   return numbers.length === 0 ? parsed : restoreNumbers(JSON.parse(marked), numbers);
 }
 
@@ -40,8 +78,12 @@ function isOfNumber(code: number): boolean {
   return (code >= minus && code <= nine) || code === 0x2b || code === 0x65 || code === 0x45;
 }
 
-/** Replaces the numbers of a valid JSON text that a double may not hold by texts that are marked. */
-function markNumbers(text: string): { readonly marked: string; readonly numbers: readonly unknown[] } {
+/** Replaces the numbers of a valid JSON text that match a pattern by texts that are marked. */
+function markNumbers(
+  text: string,
+  pattern: RegExp,
+  toValue: (source: string) => unknown,
+): { readonly marked: string; readonly numbers: readonly unknown[] } {
   const numbers: unknown[] = [];
   const indexes = new Map<string, number>();
   let marked = "";
@@ -54,13 +96,12 @@ function markNumbers(text: string): { readonly marked: string; readonly numbers:
     }
     if (code !== minus && !(code >= zero && code <= nine)) continue;
     const start = at;
-    let hasExponent = false;
-    for (let next = code; isOfNumber(next); next = text.charCodeAt(++at)) hasExponent ||= next > nine;
+    while (isOfNumber(text.charCodeAt(at))) at++;
     const source = text.slice(start, at--);
-    if (!hasExponent && !maybeInexact.test(source)) continue;
+    if (!pattern.test(source)) continue;
     let index = indexes.get(source);
     if (index === undefined) {
-      index = numbers.push(exactNumber(source)) - 1;
+      index = numbers.push(toValue(source)) - 1;
       indexes.set(source, index);
     }
     marked += `${text.slice(copied, start)}"${parsedMark}${index}"`;
@@ -88,11 +129,15 @@ function restoreNumbers(value: unknown, numbers: readonly unknown[]): unknown {
 /** Digits of a bigint, and zeros that end an integer: longer ones take long to make. */
 const integerDigitsMax = 40;
 
+const plainInteger = /^-?\d{1,39}$/;
+
 /** The value of a number of JSON. */
 export function exactNumber(source: string): number | bigint | ExactNumber {
   const value = Number(source);
   // Past 2^53 the digits of an integer may be those of another one.
-  if (String(value) === source && !(Math.abs(value) > Number.MAX_SAFE_INTEGER)) return value;
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    if (plainInteger.test(source)) return BigInt(source);
+  } else if (String(value) === source) return value;
   const { sign, digits, exponent } = parseJsonNumber(source) as JsonNumber;
   if (exponent >= 0 && exponent <= integerDigitsMax) {
     if (Number.isSafeInteger(value)) return value;
@@ -114,6 +159,7 @@ export function toExactJson(value: unknown, space = 0): string {
   const raw = (text: string) => ("rawJSON" in JSON ? JSON.rawJSON(text) : writtenMark + text);
   const replacer = (_: string, field: unknown) => {
     if (typeof field === "bigint") return raw(String(field));
+    if (field instanceof SentNumber) return raw(field.source);
     return field instanceof ExactNumber ? raw(field.text) : field;
   };
   const json = JSON.stringify(value, replacer, space);

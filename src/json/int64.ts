@@ -1,6 +1,7 @@
 // Parses int64 from decimal text: a JavaScript number loses digits past 2^53.
 
 import { parseJsonNumber } from "./exact-json.ts";
+import { sentDigits } from "./json-values.ts";
 
 export const int64Min = -(2n ** 63n);
 export const int64Max = 2n ** 63n - 1n;
@@ -22,6 +23,13 @@ export function parseJsonInt64(text: string): bigint | undefined {
   if (exponent < 0 || digits.length + exponent > int64DigitsMax) return undefined;
   const value = BigInt(sign + digits + "0".repeat(exponent));
   return value >= int64Min && value <= int64Max ? value : undefined;
+}
+
+/** The int64 that an exact number of JSON is. */
+export function toInt64(number: unknown): bigint | undefined {
+  if (Number.isSafeInteger(number)) return BigInt(number as number);
+  const integer = typeof number === "bigint" ? number : parseJsonInt64(sentDigits(number));
+  return integer !== undefined && integer >= int64Min && integer <= int64Max ? integer : undefined;
 }
 
 /** Parses an int64 in plain decimal digits, such as an argument; undefined if it is not one. */

@@ -1,5 +1,6 @@
 // Represents JSON whose numbers are exact: an integer that is not safe is a bigint, and another number
-// that a double does not hold is an ExactNumber. All others are values of JSON.parse.
+// that a double does not hold is an ExactNumber. All others are values of JSON.parse. In what clients
+// sent, a number may be a SentNumber, which has one of these.
 
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -18,10 +19,29 @@ export class ExactNumber {
   }
 }
 
+/** A number that was sent in another form than JavaScript writes it in, such as 19.90 or 1e3. */
+export class SentNumber {
+  readonly source: string;
+  readonly value: number | bigint | ExactNumber;
+
+  constructor(source: string, value: number | bigint | ExactNumber) {
+    this.source = source;
+    this.value = value;
+  }
+
+  toString(): string {
+    return String(this.value);
+  }
+}
+
 export function isObject(value: unknown): value is Json {
-  return (
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
-  );
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return !(value instanceof ExactNumber || value instanceof SentNumber);
+}
+
+/** A number as it was sent. */
+export function sentDigits(number: unknown): string {
+  return number instanceof SentNumber ? number.source : String(number);
 }
 
 /** The number of a value as JSON has it; undefined if it is none. */

@@ -3,20 +3,20 @@
 
 import { ApiError } from "../base/errors.ts";
 import type { Collection, EditBody, Field, Plant } from "../contract/contract.ts";
-import { invalidJson, parsePlantJson, unwrapBody } from "../contract/plant.ts";
+import { invalidJson, readPlant, type SentObject, unwrapBody, withoutMembers } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { describeFault, excessOf, type Fault, loggedFault, Work } from "../contract/schema-check.ts";
+import { type FieldValue, fromJson } from "../contract/stored-types.ts";
 import { withArticle } from "../contract/words.ts";
-import { parseExactJson } from "../json/exact-json.ts";
-import { scanJson } from "../json/json-scanner.ts";
+import { toExactJson } from "../json/exact-json.ts";
 import { isObject, type Json } from "../json/json-values.ts";
+import { SentJson, type SentValue, sentText } from "../json/sent-json.ts";
 
 /** PUT, or PATCH. */
 export type EditKind = "replace" | "change";
 
 /**
- * Parses the body of an edit of the resource with an id: the JSON of its members that are fields, or
- * what is wrong with it.
+ * Parses the body of an edit of the resource with an id, or says what is wrong with it.
  */
 export function parseEdit(
   { id: idMember, fields }: Collection,
@@ -24,42 +24,45 @@ export function parseEdit(
   kind: EditKind,
   bytes: Uint8Array,
   id: PlantId,
-): ReadonlyMap<string, string> | ApiError {
+): SentJson | ApiError {
   const text = unwrapBody({ wrapper }, bodyName, bytes);
   if (text instanceof ApiError) return text;
-  const scan = scanJson(text, [...members, idMember.name]);
-  if ("error" in scan) return invalidJson(scan.error);
+  const sent = SentJson.parse(text, () => [...members, idMember.name]);
+  if ("error" in sent) return invalidJson(sent.error);
   const invalid = (reason: string, logged = reason) => {
     const sentence = (each: string) => `The body is not ${withArticle(bodyName)}: ${each}.`;
     return new ApiError("invalidPlant", sentence(reason), { logged: sentence(logged) });
   };
-  if (!text.trimStart().startsWith("{")) return invalid("it must be an object");
+  if (!isObject(sent.value)) return invalid("it must be an object");
   const takesId = idMember.isAccepted && !ignored.includes(idMember.name);
-  const sentId = takesId ? scan.members.get(idMember.name) : undefined;
-  if (sentId !== undefined && idMember.type.fromJson(JSON.parse(sentId), () => sentId) !== id)
+  const sentId = takesId ? sent.member(idMember.name) : undefined;
+  if (sentId !== undefined && fromJson(idMember.type, sentId) !== id)
     return invalid(`"${idMember.name}" must be ${idMember.type.toJson(id)}, as in the path, or be left out`);
-  const others = new Map<string, string>();
-  for (const { name, gather } of fields) {
-    const found = members.includes(name) ? gather?.(text.trim(), new Work()) : undefined;
-    if (found !== undefined) others.set(name, found);
-  }
+  const others = fields.flatMap((field) => {
+    const isTaken = field.isOthers && members.includes(field.name);
+    return Object.keys((isTaken ? (sentField(sent, field)?.exact() as Json) : undefined) ?? {});
+  });
   // A merge patch has null for what it removes, whatever the schema of the property.
   const removable =
     kind === "change"
-      ? [
-          ...fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])),
-          ...[...others.values()].flatMap((each) => Object.keys(JSON.parse(each))),
-        ]
+      ? [...fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])), ...others]
       : [];
-  const fault = faultOf(text, { check, ignored, removable });
-  if (fault === undefined) return new Map([...scan.members, ...others]);
+  const fault = faultOf(sent, { check, ignored, removable });
+  if (fault === undefined) return sent;
   return typeof fault === "string"
     ? invalid(fault)
     : invalid(describeFault(fault), loggedFault(fault, fields));
 }
 
+/** A field as it was sent: the members that no property names are one. */
+function sentField(sent: SentJson, { name, gather }: Field): SentValue | undefined {
+  if (gather === undefined) return sent.member(name);
+  const found = gather(sent.text(), new Work());
+  return found === undefined ? undefined : sentText(found);
+}
+
 function faultOf(
-  text: string,
+  sent: SentJson,
   {
     check,
     ignored,
@@ -67,13 +70,16 @@ function faultOf(
   }: Pick<EditBody, "check" | "ignored"> & { readonly removable: readonly string[] },
 ): string | Fault | undefined {
   try {
-    const sent = parseExactJson(text) as Json;
-    const value = Object.fromEntries(Object.entries(sent).filter(([name]) => !ignored.includes(name)));
+    let value = withoutMembers(sent.exact() as Json, ignored);
     const work = new Work();
     let fault = check.fault(value, work);
-    while (fault !== undefined && removeNull(value, fault.path, removable))
+    while (fault !== undefined) {
+      const rest = withoutNull(value, fault.path, removable);
+      if (rest === undefined) return fault;
+      value = rest;
       fault = Object.keys(value).length === 0 ? undefined : check.fault(value, work);
-    return fault;
+    }
+    return undefined;
   } catch (error) {
     const excess = excessOf(error);
     if (excess === undefined) throw error;
@@ -81,59 +87,96 @@ function faultOf(
   }
 }
 
-/** Removes the null at a path, if it is one that removes a member; false if it is none. */
-function removeNull(value: Json, path: Fault["path"], removable: readonly string[]): boolean {
-  if (path.length === 0 || (path.length === 1 && !removable.includes(String(path[0])))) return false;
-  const last = path.at(-1) as string;
-  let parent: unknown = value;
-  for (const name of path.slice(0, -1)) parent = isPlainObject(parent) ? parent[name] : undefined;
-  if (!isPlainObject(parent) || parent[last] !== null) return false;
-  delete (parent as Record<string, unknown>)[last];
-  return true;
+/** An object without the null at a path, if it is one that removes a member; undefined if it is none. */
+function withoutNull(value: Json, path: Fault["path"], removable: readonly string[]): Json | undefined {
+  if (path.length === 1 && !removable.includes(String(path[0]))) return undefined;
+  const [first, ...below] = path;
+  if (first === undefined) return undefined;
+  const member = value[first];
+  if (below.length === 0) return member === null ? withoutMembers(value, [String(first)]) : undefined;
+  const rest = isObject(member) ? withoutNull(member, below, below.map(String)) : undefined;
+  return rest && { ...value, [first]: rest };
 }
 
 /**
  * The plant after a replacement or a patch, or the error of what it would be. It must be what a create
  * may send. What a body cannot have stays as it is stored.
- *
- * @param sent the members of the body.
  */
 export function editedPlant(
   collection: Collection,
   { name: body, members }: EditBody,
   kind: EditKind,
-  sent: ReadonlyMap<string, string>,
+  sent: SentJson,
   stored: Plant | undefined,
   id: PlantId,
 ): Plant | ApiError {
-  const { type, name, isRequired } = collection.id;
-  const edited = isRequired ? [`${JSON.stringify(name)}:${type.toJson(id)}`] : [];
+  const changes = new Map<string, SentValue>();
+  const kept: (FieldValue | undefined)[] = [];
   for (const [index, field] of collection.fields.entries()) {
-    const value = stored?.values[index];
-    const before = value === undefined ? undefined : field.type.toJson(value);
-    const change = sent.get(field.name);
-    let after = before;
-    if (members.includes(field.name) && kind === "replace") after = change;
-    else if (members.includes(field.name) && change !== undefined) {
-      const merged = mergeField(field, before, change);
-      if (merged instanceof ApiError) return merged;
-      after = merged;
-    }
-    if (after === undefined || (field.isOthers && after === "{}")) continue;
-    edited.push(field.isOthers ? after.slice(1, -1) : field.jsonName + after);
+    const before = stored?.values[index];
+    const isTaken = members.includes(field.name);
+    const change = isTaken ? sentField(sent, field) : undefined;
+    kept.push(isTaken && (kind === "replace" || change !== undefined) ? undefined : before);
+    if (change === undefined) continue;
+    const after = kind === "replace" ? change : mergedField(field, before, change);
+    if (after instanceof ApiError) return after;
+    if (after !== undefined) changes.set(field.name, after);
   }
   const words = { ...collection.words, body };
-  return parsePlantJson({ ...collection, words }, `{${edited.join(",")}}`, () => id);
+  const edited = new EditedObject(collection, id, changes, kept);
+  return readPlant({ ...collection, words }, edited, () => id, kept);
 }
 
-/** The JSON of a field after a change, or its error; undefined if it is removed. */
-function mergeField({ name, type, isRequired }: Field, before: string | undefined, change: string) {
+/** The object that a create of the plant after an edit would send. */
+class EditedObject implements SentObject {
+  readonly value: Json = {};
+  readonly #collection: Collection;
+  readonly #id: PlantId;
+  readonly #changes: ReadonlyMap<string, SentValue>;
+  readonly #kept: Plant["values"];
+
+  constructor(
+    collection: Collection,
+    id: PlantId,
+    changes: ReadonlyMap<string, SentValue>,
+    kept: Plant["values"],
+  ) {
+    this.#collection = collection;
+    this.#id = id;
+    this.#changes = changes;
+    this.#kept = kept;
+  }
+
+  member(name: string): SentValue | undefined {
+    return this.#changes.get(name);
+  }
+
+  exact(): Json {
+    const { id, fields } = this.#collection;
+    const members: [string, unknown][] = id.isRequired ? [[id.name, id.type.toExact(this.#id)]] : [];
+    for (const [index, { name, type, isOthers }] of fields.entries()) {
+      const stored = this.#kept[index];
+      const value = stored === undefined ? this.member(name)?.exact() : type.toExact(stored);
+      if (isOthers) members.push(...Object.entries(value ?? {}));
+      else if (value !== undefined) members.push([name, value]);
+    }
+    return Object.fromEntries(members);
+  }
+}
+
+/** A field after a change, or its error; undefined if it is removed. */
+function mergedField(
+  { name, type, isRequired }: Field,
+  before: FieldValue | undefined,
+  change: SentValue,
+): SentValue | ApiError | undefined {
   // A required member cannot be removed: its null is a value, if its type has one.
-  const isValue = isRequired && type.fromJson(null, () => "null") !== undefined;
-  if (change === "null" && !isValue) return undefined;
-  if (!change.startsWith("{")) return change;
+  if (change.value === null && !(isRequired && fromJson(type, change) !== undefined)) return undefined;
+  if (!isObject(change.value)) return change;
   try {
-    return JSON.stringify(merge(before === undefined ? undefined : parseRaw(before), parseRaw(change)));
+    const value = merge(before === undefined ? undefined : type.toExact(before), change.exact());
+    const text = toExactJson(value);
+    return { value, exact: () => value, text: () => text };
   } catch (error) {
     // JSON.parse with a reviver, and JSON.stringify, recurse.
     if (!(error instanceof RangeError)) throw error;
@@ -141,23 +184,12 @@ function mergeField({ name, type, isRequired }: Field, before: string | undefine
   }
 }
 
-/** A value in which each number is its text. */
-function parseRaw(json: string): unknown {
-  const reviver = (_: string, value: unknown, ...[context]: { source?: string }[]) =>
-    typeof value === "number" ? JSON.rawJSON(context?.source ?? String(value)) : value;
-  return JSON.parse(json, reviver);
-}
-
 function merge(target: unknown, patch: unknown): unknown {
-  if (!isPlainObject(patch)) return patch;
-  const merged = new Map(isPlainObject(target) ? Object.entries(target) : []);
+  if (!isObject(patch)) return patch;
+  const merged = new Map(isObject(target) ? Object.entries(target) : []);
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) merged.delete(name);
     else merged.set(name, merge(merged.get(name), value));
   }
   return Object.fromEntries(merged);
-}
-
-function isPlainObject(value: unknown): value is Json {
-  return isObject(value) && !JSON.isRawJSON(value);
 }

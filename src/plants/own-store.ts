@@ -16,8 +16,10 @@ import {
 import { conflictError, parsePlantJson, plantJson, responseJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { anyValue } from "../contract/schema-check.ts";
+import { fromJson } from "../contract/stored-types.ts";
 import { parseExactJson, toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
+import { sentText } from "../json/sent-json.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import {
   type StoredPlant,
@@ -173,7 +175,7 @@ function collectionStore(
 
   function parseId(sent: Id): PlantId | undefined {
     const text = toExactJson(sent);
-    return member.type.fromJson(JSON.parse(text), () => text);
+    return fromJson(member.type, sentText(text));
   }
 
   /** The resource with an id, if it meets the condition. */
@@ -223,7 +225,7 @@ function collectionStore(
       const field = fields.find((each) => each.name === name);
       if (field === undefined) throw new TypeError(`${words.many} cannot be listed by "${name}"`);
       const text = toExactJson(value);
-      const parsed = field.type.fromJson(JSON.parse(text), () => text);
+      const parsed = fromJson(field.type, sentText(text));
       if (parsed === undefined) return ["1 = 0"];
       return [`${field.column} = $${parameters.push(field.type.toColumn(parsed))}`];
     });

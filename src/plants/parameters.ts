@@ -47,7 +47,7 @@ export function idInPath(collection: Collection): Parameter<PlantId> {
 /** An id. An integer outside the limits of the contract may be one of an earlier contract. */
 export function plantId(collection: Collection, description: string): Parameter<PlantId> {
   const { type, schema } = collection.id;
-  if (type.kind === "integer") return int64(description);
+  if (type.kind.name === "integer") return int64(description);
   // OpenAPI has no empty segment, and an empty text is no id.
   return {
     description,

@@ -113,7 +113,7 @@ interface Schemas {
 }
 
 function idSchema({ id }: Collection): object {
-  return id.type.kind === "integer" ? (template.components.schemas.PlantId as object) : id.schema;
+  return id.type.kind.name === "integer" ? (template.components.schemas.PlantId as object) : id.schema;
 }
 
 /** A part of the template whose references and operations have the names of a collection. */

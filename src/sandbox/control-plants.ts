@@ -68,7 +68,7 @@ export function plantsPart(store: MemoryStore): SandboxPart {
   function parseId({ id: { type } }: Collection, text: string, subject = "The id"): PlantId {
     const id = type.parse(text);
     if (id !== undefined) return id;
-    const expected = type.kind === "integer" ? "a 64-bit integer in decimal digits" : type.expected;
+    const expected = type.kind.name === "integer" ? "a 64-bit integer in decimal digits" : type.expected;
     throw new AdminError(400, `${subject} must be ${expected}, but is ${JSON.stringify(text)}.`);
   }
 

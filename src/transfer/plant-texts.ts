@@ -50,7 +50,7 @@ export function parsePlantTexts(
 /** The error of an id, which a spreadsheet may have changed, such as to 9.0072E+15. */
 function wrongId(member: Member, id: string): string {
   const shown = shorten(id);
-  if (member.type.kind !== "integer") return mismatch(member, JSON.stringify(shown));
+  if (member.type.kind.name !== "integer") return mismatch(member, JSON.stringify(shown));
   if (/^-?[0-9]+$/.test(id)) return mismatch(member, shown);
   if (/^-?\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+$/.test(id))
     return `"${member.name}" must be ${member.type.expected} in decimal digits, but is ${shown}: write it without separators between thousands`;

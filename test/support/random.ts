@@ -97,8 +97,8 @@ function anyValue({ schema, type }: Field): fc.Arbitrary<FieldValue> {
   const { format, enum: values, pattern, minimum, maximum } = schema;
   const parsed = (text: string) => type.parse(text) as FieldValue;
   if (Array.isArray(values)) return fc.constantFrom(...(values as string[]));
-  if (type.kind === "integer" && minimum === undefined && maximum === undefined) return anyInt64;
-  if (type.kind === "integer")
+  if (type.kind.name === "integer" && minimum === undefined && maximum === undefined) return anyInt64;
+  if (type.kind.name === "integer")
     return fc.bigInt({
       min: BigInt((minimum as number | undefined) ?? -(2 ** 31)),
       max: BigInt((maximum as number | undefined) ?? 2 ** 31 - 1),
@@ -107,9 +107,9 @@ function anyValue({ schema, type }: Field): fc.Arbitrary<FieldValue> {
     return fc
       .date({ noInvalidDate: true, max: new Date("9999-01-01"), min: new Date("1000-01-01") })
       .map((date) => date.toISOString());
-  if (type.kind.startsWith("decimal")) return fc.nat().map((hundredths) => parsed(String(hundredths / 100)));
-  if (type.kind === "boolean") return fc.boolean();
-  if (type.kind === "text" && pattern === undefined)
+  if (type.kind.name === "decimal") return fc.nat().map((hundredths) => parsed(String(hundredths / 100)));
+  if (type.kind.name === "boolean") return fc.boolean();
+  if (type.kind.name === "text" && pattern === undefined)
     return anyText.filter((text) => type.parse(text) !== undefined);
   return fc.constantFrom(...(schema.examples as unknown[])).map((value) => parsed(JSON.stringify(value)));
 }

@@ -57,7 +57,7 @@ export function startDemoTraffic(url: string, store: PlantStore, secondMs = 1_00
     const example = examples[Math.floor(sent / collections.length) % examples.length] as Plant;
     const number = BigInt(sent++);
     const ofText = id.format === undefined ? example.id : numberedId(id.format, firstTextId + number);
-    const plant = { ...example, id: id.type.kind === "integer" ? firstId + number : ofText };
+    const plant = { ...example, id: id.type.kind.name === "integer" ? firstId + number : ofText };
     const body = id.isAccepted ? plantJson(collection, plant) : bodyJson(collection, plant);
     return { collection, body };
   }

@@ -102,7 +102,7 @@ export async function searchPlants(
   const way = isDescending ? descending : ascending;
   const isPast = (id: PlantId, start: PlantId) =>
     isDescending ? compareIds(id, start) <= 0 : compareIds(id, start) >= 0;
-  const [min, max] = filter.ids ?? (collection.id.type.kind === "integer" ? int64Range : textRange);
+  const [min, max] = filter.ids ?? (collection.id.type.kind.name === "integer" ? int64Range : textRange);
   const [first, last] = isDescending ? [max, min] : [min, max];
   // Ids that were already searched are not read again.
   let [start, from]: [PlantId, string] =
@@ -174,11 +174,11 @@ function conditionsOf(
     const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
     const contains = (text: string) => `${text} ${like} ${pattern} ESCAPE '\\'`;
     const searched = searchedFields(collection).map((field) =>
-      /^json\b/.test(field.type.kind)
+      field.type.kind.name === "json"
         ? jsonCondition(field, word, sql.dialect, contains, parameter)
         : contains(valueText(field, sql.dialect)),
     );
-    if (collection.id.type.kind !== "integer") searched.unshift(contains("id"));
+    if (collection.id.type.kind.name !== "integer") searched.unshift(contains("id"));
     conditions.push(searched.length === 0 ? "1 = 0" : `(${searched.join(" OR ")})`);
   }
   return conditions.map((condition) => `AND ${condition}`).join(" ");
@@ -186,8 +186,8 @@ function conditionsOf(
 
 /** The text of a value; NULL for null. A text that may be null is stored as JSON. */
 function valueText({ column, type }: Field, dialect: SqlConnection["dialect"]): string {
-  if (!type.kind.endsWith(" or null")) return column;
-  if (!type.kind.startsWith("text")) return `NULLIF(${column}, 'null')`;
+  if (type.kind.isNullable !== true) return column;
+  if (type.kind.name !== "text") return `NULLIF(${column}, 'null')`;
   return dialect === "postgres" ? `(${column}::jsonb #>> '{}')` : `${column} ->> '$'`;
 }
 

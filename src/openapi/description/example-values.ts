@@ -1,18 +1,18 @@
 // Finds examples of fields: those of the contract, or values that its schema accepts.
 
 import { WorkExceeded } from "../../contract/schema-check.ts";
-import type { FieldType, FieldValue } from "../../contract/stored-types.ts";
+import { type FieldType, type FieldValue, fromJson } from "../../contract/stored-types.ts";
 import { toExactJson } from "../../json/exact-json.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
+import { sentText } from "../../json/sent-json.ts";
 import { textFormat } from "../schema/formats.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 
 /** A value of a description as that of a field; undefined if it is none, or cannot be stored. */
 export function toFieldValue(type: FieldType, value: unknown): FieldValue | undefined {
-  const json = value === undefined ? undefined : toExactJson(value);
-  if (json === undefined) return undefined;
+  if (value === undefined) return undefined;
   try {
-    const found = type.fromJson(JSON.parse(json), () => json);
+    const found = fromJson(type, sentText(toExactJson(value)));
     return found === undefined || type.unstorable(found) !== undefined ? undefined : found;
   } catch (error) {
     // A body with it would be refused, too.

@@ -31,7 +31,7 @@ export function fieldTypeOf(schema: Json, check: SchemaCheck | undefined, taken?
   const isNullable = types.delete("null");
   const plain = plainType(schema, [...types], check?.expected, taken);
   // JSON may be null as it is.
-  const type = isNullable && plain.kind !== "json" ? nullable(plain) : plain;
+  const type = isNullable && plain.kind.name !== "json" ? nullable(plain) : plain;
   return check === undefined ? type : restricted(type, check);
 }
 

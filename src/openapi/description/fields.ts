@@ -8,6 +8,7 @@ import {
   type FieldValue,
   integer,
   isStorable,
+  isText,
   restricted,
 } from "../../contract/stored-types.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
@@ -207,7 +208,7 @@ export async function readId(
 function withoutOtherPaths(type: FieldType<PlantId>, others: readonly OtherPath[]): FieldType<PlantId> {
   const taken = others.filter(({ example }) => type.parse(example) !== undefined);
   if (taken.length === 0) return type;
-  const { expected, fromJson, parse } = type;
+  const { expected, convert, parse } = type;
   const accept = (id: PlantId | undefined) =>
     id !== undefined && taken.some(({ isAt }) => isAt(String(id))) ? undefined : id;
   const names = taken.map(({ segment }) => JSON.stringify(segment));
@@ -215,7 +216,7 @@ function withoutOtherPaths(type: FieldType<PlantId>, others: readonly OtherPath[
   return {
     ...type,
     expected: `${expected}, other than ${shown.join(", ")}, which ${names.length === 1 ? "is another path" : "are other paths"}`,
-    fromJson: (...sent) => accept(fromJson(...sent)),
+    convert: (sent) => accept(convert(sent)),
     parse: (text) => accept(parse(text)),
   };
 }
@@ -226,14 +227,15 @@ const unreachable = ["", ".", ".."];
 /** The type of ids. Throws a ContractError if they are neither integers nor texts. */
 function idTypeOf(schema: Json, check: SchemaCheck | undefined, place: Place): FieldType<PlantId> {
   const type = fieldTypeOf(schema, check);
-  if (type.kind === "integer") return type as FieldType<bigint>;
+  const { name, isNullable, fractionDigits } = type.kind;
+  if (name === "integer" && !isNullable) return type as FieldType<bigint>;
   // NestJS writes every integer as a number.
-  if (type.kind === "decimal" && schema.type === "number" && schema.format === undefined)
+  const isDecimal = name === "decimal" && fractionDigits === undefined && !isNullable;
+  if (isDecimal && schema.type === "number" && schema.format === undefined)
     return (
       check === undefined ? integer() : restricted(integer(check.expected), check)
     ) as FieldType<bigint>;
-  if (type.kind !== "text")
-    throw place.error(`an id must be an integer or a string, but is ${type.expected}`);
+  if (!isText(type)) throw place.error(`an id must be an integer or a string, but is ${type.expected}`);
   const bytesMax = schema.maxLength === undefined ? bytesMaxDefault : describedBytesMax;
   const isUuid = schema.format === "uuid" || schema.format === "guid";
   const isShort = isUuid || Number(schema.maxLength) * 4 <= bytesMax;
@@ -243,11 +245,11 @@ function idTypeOf(schema: Json, check: SchemaCheck | undefined, place: Place): F
     // RFC 9562, section 4: it may be sent in either case.
     return isUuid ? text.toLowerCase() : text;
   };
-  const { expected, fromJson, parse } = type as FieldType<string>;
+  const { expected, convert, parse } = type as FieldType<string>;
   return {
     ...(type as FieldType<string>),
     expected: isShort ? expected : `${expected}, of 1 to ${bytesMax} bytes`,
-    fromJson: (...sent) => accept(fromJson(...sent)),
+    convert: (sent) => accept(convert(sent)),
     parse: (text) => (isStorable(text) ? accept(parse(text)) : undefined),
   };
 }

@@ -175,7 +175,9 @@ async function filtersOf(
     const field = exact === -1 ? alike() : exact;
     const { type, schema: own, shown } = fields[field] ?? {};
     // A number that keeps its digits, and JSON, are not equal where their texts are.
-    const isComparable = type !== undefined && !/^(?:json|decimal(?! \d))/.test(type.kind);
+    const kind = type?.kind;
+    const keepsDigits = kind?.name === "decimal" && kind.fractionDigits === undefined;
+    const isComparable = type !== undefined && kind?.name !== "json" && !keepsDigits;
     if (role !== undefined || !isComparable || shown === false) continue;
     const isOne = [...valueTypes(schema)].some((type) => !["array", "object", "null"].includes(type));
     if (!isOne) continue;

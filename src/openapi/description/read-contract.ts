@@ -195,7 +195,7 @@ function examplePlants(collection: PlantSchema, bodies: readonly Json[]): Plant[
     if ("values" in plant && !found.has(plant.id)) found.set(plant.id, plant);
   }
   if (found.size > 0) return [...found.values()];
-  const id = type.kind === "integer" ? (numbered(1) ?? 1n) : exampleOf(schema, type as FieldType, []);
+  const id = type.kind.name === "integer" ? (numbered(1) ?? 1n) : exampleOf(schema, type as FieldType, []);
   return [
     { id: (id ?? numbered(1) ?? "1") as PlantId, values: collection.fields.map(({ example }) => example) },
   ];

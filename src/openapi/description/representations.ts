@@ -123,7 +123,7 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   const additions = await Promise.all(
     fields.map(async ({ name, type }) => {
       const property = object.properties.get(name);
-      if (property === undefined || !/^json/.test(type.kind) || sent === undefined) return undefined;
+      if (property === undefined || type.kind.name !== "json" || sent === undefined) return undefined;
       const { additionsTo } = await import("./response-additions.ts");
       return await additionsTo(sent.properties.get(name), property, (...member) =>
         constantOf(...member, resource),

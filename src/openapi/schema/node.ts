@@ -13,6 +13,7 @@ import {
   kindOf,
   kinds,
   nestingMax,
+  plainValue,
   scalarText,
   TooDeep,
 } from "./values.ts";
@@ -145,8 +146,9 @@ export class Run {
   }
 
   /** Applies a schema to the value here. */
-  apply(schema: Node, value: unknown, evaluated?: Set<string | number>): Finding | undefined {
+  apply(schema: Node, sent: unknown, evaluated?: Set<string | number>): Finding | undefined {
     this.work.spend(1);
+    const value = plainValue(sent);
     if (value === null && schema.isNullable) return undefined;
     const kind = kindOf(value);
     // A number of many digits is read again for each rule.

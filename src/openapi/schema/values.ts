@@ -1,9 +1,9 @@
 // Compares values of parseExactJson, and tells their kinds. A number is a number whose decimal text
-// is exact, a bigint, or an ExactNumber.
+// is exact, a bigint, or an ExactNumber, and a SentNumber stands for one of these.
 
 import type { Work } from "../../contract/schema-check.ts";
 import { type JsonNumber, parseJsonNumber } from "../../json/exact-json.ts";
-import { ExactNumber, numberText } from "../../json/json-values.ts";
+import { isObject, numberText, SentNumber } from "../../json/json-values.ts";
 
 export const kinds = ["null", "boolean", "string", "number", "array", "object"] as const;
 export type Kind = (typeof kinds)[number];
@@ -12,7 +12,7 @@ export function kindOf(value: unknown): Kind {
   if (typeof value === "string" || typeof value === "boolean") return typeof value as Kind;
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  return typeof value === "object" && !(value instanceof ExactNumber) ? "object" : "number";
+  return isObject(value) ? "object" : "number";
 }
 
 /** A scalar as JSON. */
@@ -89,7 +89,8 @@ export class ValueSet {
   #longest = 0;
 
   /** Adds a value, and returns the index of an equal one that was added before. */
-  add(value: unknown, index: number, work: Work): number | undefined {
+  add(sent: unknown, index: number, work: Work): number | undefined {
+    const value = plainValue(sent);
     const text = canonicalText(value, Number.POSITIVE_INFINITY, work);
     this.#longest = Math.max(this.#longest, text?.length ?? 0);
     const before = text === undefined ? this.#scalars.get(value) : this.#texts.get(text);
@@ -104,6 +105,11 @@ export class ValueSet {
   }
 }
 
+/** A value without the form in which a number was sent. */
+export function plainValue(value: unknown): unknown {
+  return value instanceof SentNumber ? value.value : value;
+}
+
 /**
  * A text that equal arrays, objects and numbers of many digits have in common; undefined for another
  * scalar, which is equal to itself only. It is cut off where it is longer than `lengthMax`.
@@ -113,8 +119,9 @@ function canonicalText(value: unknown, lengthMax: number, work: Work): string | 
   if (typeof value === "string") work.spend(value.length >> 4);
   if (value === null || typeof value !== "object") return undefined;
   let left = lengthMax;
-  const write = (part: unknown, depth: number): string => {
+  const write = (sent: unknown, depth: number): string => {
     if (depth > nestingMax) throw new TooDeep();
+    const part = plainValue(sent);
     const kind = kindOf(part);
     if (kind !== "array" && kind !== "object") {
       const text = typeof part === "string" && part.length > left ? part : scalarText(part);

@@ -90,9 +90,9 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): (te
 /** The id of a plant, given to a command. Throws an OperatorError. */
 export function parseId({ id: { type } }: Collection, text: string): PlantId {
   // Accepts ids that only an earlier contract of the store allowed.
-  const id = type.kind === "integer" ? parseInt64(text) : type.parse(text);
+  const id = type.kind.name === "integer" ? parseInt64(text) : type.parse(text);
   if (id !== undefined) return id;
-  const expected = type.kind === "integer" ? "a 64-bit integer such as 42 or -7" : type.expected;
+  const expected = type.kind.name === "integer" ? "a 64-bit integer such as 42 or -7" : type.expected;
   throw new OperatorError(`the id ${JSON.stringify(text)} is not ${expected}`, 2);
 }
 

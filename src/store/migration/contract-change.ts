@@ -3,6 +3,7 @@
 
 import { OperatorError } from "../../base/operator-error.ts";
 import type { Collection, Contract, ContractSource, Field, Words } from "../../contract/contract.ts";
+import { isSameKind } from "../../contract/stored-types.ts";
 
 /** A collection that the contract keeps, as the store has it and as it is to be. */
 export interface KeptCollection {
@@ -127,7 +128,7 @@ function compareCollections(
     return after === undefined ? [] : [[before, after]];
   });
   for (const [before, after] of [[stored.id, given.id] as const, ...fields]) {
-    if (before.type.kind === after.type.kind) continue;
+    if (isSameKind(before.type.kind, after.type.kind)) continue;
     const where = isOfSeveral ? `of ${given.path}, ` : "";
     throw new OperatorError(
       `the store has another contract, which it keeps: ${where}"${after.name}" was ${before.type.expected}, and would be ${after.type.expected}, which is stored in another way; give it another name, or export, and import into a new store`,

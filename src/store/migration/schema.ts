@@ -121,7 +121,7 @@ function tableStatement(collection: Collection, engine: Engine, marker: string):
     // Has no values, and takes no room.
     ...(engine === "postgres" ? [`"${marker}" boolean`] : []),
   ];
-  return `CREATE TABLE "${table}" (${columns.join(", ")}) ${id.type.kind === "integer" ? strict : withoutRowid}`;
+  return `CREATE TABLE "${table}" (${columns.join(", ")}) ${id.type.kind.name === "integer" ? strict : withoutRowid}`;
 }
 
 /**

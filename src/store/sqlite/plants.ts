@@ -3,7 +3,7 @@
 import type { Collection, Plant, PlantColumns } from "../../contract/contract.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
 import { type PlantId, randomId } from "../../contract/plant-id.ts";
-import type { ColumnValue } from "../../contract/stored-types.ts";
+import { type ColumnValue, isText } from "../../contract/stored-types.ts";
 import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import { hasKeySql, keepsKeys, keyColumn } from "../shared/create-key.ts";
 import type { Database } from "./driver.ts";
@@ -127,9 +127,7 @@ class PlantTable {
   /** Inserts a plant, and deletes it. */
   probe(): void {
     const id = randomId(this.#collection.id);
-    const values = this.#collection.fields.map(({ type, example }) =>
-      type.kind === "text" ? probeText : example,
-    );
+    const values = this.#collection.fields.map(({ type, example }) => (isText(type) ? probeText : example));
     const outcome = this.insert({ plant: { id, values }, creator: null }, BigInt(Date.now()));
     // A plant may have this id by chance.
     if (outcome === "created") this.#delete().run(id);

@@ -167,7 +167,7 @@ export class BatchMemory {
       }
       const creator = this.#creators[index] ?? noCreator;
       let id: PlantId = this.#ids[index] as bigint;
-      if (idMember.type.kind !== "integer") {
+      if (idMember.type.kind.name !== "integer") {
         const start = at;
         at += this.#lengths[texts++] ?? 0;
         id = text.slice(start, at);

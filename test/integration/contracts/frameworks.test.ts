@@ -1,7 +1,9 @@
 // What frameworks describe besides lists: ids, responses, statuses and errors.
 
 import { describe, expect, test } from "bun:test";
+import { fromJson } from "../../../src/contract/stored-types.ts";
 import { toExactJson } from "../../../src/json/exact-json.ts";
+import { sentText } from "../../../src/json/sent-json.ts";
 import { sandboxOfThings } from "../../support/contract-sandbox.ts";
 import { readSingle } from "../../support/contracts.ts";
 import {
@@ -80,12 +82,12 @@ describe("ids", () => {
       ]),
     });
     expect([id.type.kind, ...fields.map(({ type }) => type.kind)]).toEqual([
-      "integer",
-      "integer",
-      "integer or null",
+      { name: "integer" },
+      { name: "integer" },
+      { name: "integer", isNullable: true },
     ]);
-    expect(id.type.fromJson("12", () => '"12"')).toBe(12n);
-    expect(id.type.fromJson("a", () => '"a"')).toBeUndefined();
+    expect(fromJson(id.type, sentText('"12"'))).toBe(12n);
+    expect(fromJson(id.type, sentText('"a"'))).toBeUndefined();
   });
 });
 

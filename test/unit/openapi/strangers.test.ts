@@ -175,7 +175,7 @@ test.each<[what: string, schema: object, version: string]>([
   });
   const [field] = collection.fields;
   expect([field?.type.kind, field?.type.input, collection.titleField?.name]).toEqual([
-    "text or null",
+    { name: "text", isNullable: true },
     "text",
     "f",
   ]);
@@ -193,9 +193,9 @@ test("numbers and dates that may be null are numbers and dates", async () => {
     },
   });
   expect(collection.fields.map(({ type }) => [type.kind, type.input])).toEqual([
-    ["integer or null", "number"],
-    ["decimal 2 or null", "number"],
-    ["text or null", "text"],
+    [{ name: "integer", isNullable: true }, "number"],
+    [{ name: "decimal", fractionDigits: 2, isNullable: true }, "number"],
+    [{ name: "text", isNullable: true }, "text"],
   ]);
   expect(parsed(collection, '{"id":1,"n":5,"price":19.9,"due":"2026-11-28"}')).toEqual({
     id: 1n,

@@ -18,7 +18,7 @@ const idsMin = 2n ** 22n;
 export function idLimitsOf({ id, examples, words }: Collection): IdLimits {
   const unfit = (needed: string) =>
     new OperatorError(`${needed}, but the id of a ${words.one} must be ${id.type.expected}`, 2);
-  if (id.type.kind !== "integer") {
+  if (id.type.kind.name !== "integer") {
     if (id.format !== undefined) return textLimits;
     throw unfit("the rules need ids that they can make, such as UUIDs");
   }

@@ -11,9 +11,11 @@ import type {
   Shown,
 } from "../../../../src/contract/contract.ts";
 import { numberedId, type PlantId } from "../../../../src/contract/plant-id.ts";
+import { fromJson, isText } from "../../../../src/contract/stored-types.ts";
 import { withArticle } from "../../../../src/contract/words.ts";
 import { filterJson } from "../../../../src/json/json-filter.ts";
 import { scanJson } from "../../../../src/json/json-scanner.ts";
+import { sentText } from "../../../../src/json/sent-json.ts";
 import type { ResponseCheck } from "../failures/watch.ts";
 import { type IdLimits, idLimitsOf } from "../plants/id-limits.ts";
 import { sampleValues } from "../plants/sample-values.ts";
@@ -99,7 +101,7 @@ export class Contents {
 
   /** Whether ids are texts, which the run numbers. */
   get hasTextIds(): boolean {
-    return this.collection.id.type.kind !== "integer";
+    return this.collection.id.type.kind.name !== "integer";
   }
 
   /** The id of a number. */
@@ -243,7 +245,7 @@ export class Contents {
 
   /** Whether some JSON is not of the field's type. */
   isWrong({ type }: Field, value: string): boolean {
-    return type.fromJson(JSON.parse(value), () => value) === undefined;
+    return fromJson(type, sentText(value)) === undefined;
   }
 
   /** JSON of other types than the field's. */
@@ -263,7 +265,7 @@ export class Contents {
   idOf(text: string): PlantId | undefined {
     const { name, type } = this.collection.id;
     const value = memberOf(text, name);
-    return value === undefined ? undefined : type.fromJson(JSON.parse(value), () => value);
+    return value === undefined ? undefined : fromJson(type, sentText(value));
   }
 
   /** A sentence about plants in the words of the contract. */
@@ -313,5 +315,5 @@ function asciiJson(json: string): string {
 }
 
 function takesCommonTexts({ type }: Field): boolean {
-  return type.kind === "text" && commonTexts.every((text) => type.parse(text) !== undefined);
+  return isText(type) && commonTexts.every((text) => type.parse(text) !== undefined);
 }

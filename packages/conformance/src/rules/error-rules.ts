@@ -3,6 +3,7 @@
 import type { ErrorCode } from "../../../../src/base/errors.ts";
 import { tokenField } from "../../../../src/contract/access.ts";
 import type { Field } from "../../../../src/contract/contract.ts";
+import { isText } from "../../../../src/contract/stored-types.ts";
 import { type Contents, objectJson } from "../requests/contents.ts";
 import {
   errorShapeOf,
@@ -119,7 +120,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
   const unauthorized = `${responses}.401`;
   const escapedTexts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
   const takes = (field: Field | undefined) => (text: string) =>
-    field?.type.kind === "text" && field.type.parse(JSON.parse(`"${text}"`)) !== undefined;
+    field !== undefined && isText(field.type) && field.type.parse(JSON.parse(`"${text}"`)) !== undefined;
   const titleTexts = escapedTexts.filter(takes(title));
   const groupTexts = escapedTexts.filter(takes(group));
   return rulesOf(contents, "errors", {

@@ -31,7 +31,7 @@ test.each(Object.entries(idSchemas))("ids that are %s", async (_, schema) => {
   const create = (commits: Commits, entries: readonly NewEntry[]) =>
     createPlants(commits, entries, createdAt, unexpected);
   const idOf = (number: number): PlantId =>
-    collection.id.type.kind === "integer" ? BigInt(number) : `${number}`;
+    collection.id.type.kind.name === "integer" ? BigInt(number) : `${number}`;
   const entry = (number: number, key: NewEntry["key"] = null): NewEntry => ({
     collection,
     plant: { id: idOf(number), values: ["equal"] },
