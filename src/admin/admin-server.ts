@@ -4,7 +4,7 @@
 import { CoalescedWork } from "../base/coalesced-work.ts";
 import { errorMessage } from "../base/operator-error.ts";
 import { withinTime } from "../base/time-limit.ts";
-import { serveOptions } from "../http/listener.ts";
+import { type ListeningServer, serveOptions } from "../http/listener.ts";
 import type { Metrics } from "./metrics.ts";
 import { prometheusContentType } from "./prometheus-text.ts";
 
@@ -45,7 +45,7 @@ export function startAdminServer({
   metrics,
   routes,
   onInternalError,
-}: AdminOptions): Bun.Server<undefined> {
+}: AdminOptions): ListeningServer {
   const metricsText = new CoalescedWork(() => metrics.text());
   // Each is a commit: probes that ask at the same time share one.
   const readiness = new CoalescedWork(assertReady);

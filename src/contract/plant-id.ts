@@ -16,28 +16,33 @@ type TextFormat = keyof typeof encodings | `${string}:${number}:${"upper" | "low
 
 const encodings = {
   /** RFC 9562: version 7 begins with a time, and version 8 may be a hash. */
-  uuid(bytes: Buffer, version: 7 | 8): string {
-    const hex = bytes.toString("hex");
-    const variant = ((bytes.readUInt8(8) & 0x3f) | 0x80).toString(16);
+  uuid(bytes: Uint8Array, version: 7 | 8): string {
+    const hex = hexOf(bytes);
+    const variant = (((bytes[8] ?? 0) & 0x3f) | 0x80).toString(16);
     const last = variant + hex.slice(18, 20);
     return [hex.slice(0, 8), hex.slice(8, 12), version + hex.slice(13, 16), last, hex.slice(20)].join("-");
   },
   /** 26 digits of base 32, as a ULID has them. */
-  base32(bytes: Buffer): string {
-    let rest = BigInt(`0x${bytes.toString("hex")}`);
+  base32(bytes: Uint8Array): string {
+    let rest = BigInt(`0x${hexOf(bytes)}`);
     let text = "";
     for (; text.length < 26; rest >>= 5n) text = base32Digits.charAt(Number(rest & 31n)) + text;
     return text;
   },
   /** 24 hexadecimal digits, as an ObjectId of MongoDB has them. */
-  hex: (bytes: Buffer) => bytes.toString("hex", 0, 12),
+  hex: (bytes: Uint8Array) => hexOf(bytes).slice(0, 24),
 } as const;
+
+// Bytes are no Buffer: the types of the package need none of Node.js.
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
 
 /** Crockford's digits. */
 export const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /** A text of 16 bytes, of which the first six may be a time. */
-export function encodeId(format: TextFormat, bytes: Buffer, version: 7 | 8): string {
+export function encodeId(format: TextFormat, bytes: Uint8Array, version: 7 | 8): string {
   if (Object.hasOwn(encodings, format)) return encodings[format as keyof typeof encodings](bytes, version);
   const [, prefix = "", length, letters] = /^(.*):(\d+):(.*)$/.exec(format) ?? [];
   // The first digit has but 3 bits.

@@ -21,8 +21,15 @@ export interface ListenerService {
   readonly basePath: string;
 }
 
+/** What is used of Bun's server: the types of the package need none of Bun. */
+export interface ListeningServer {
+  readonly url: URL;
+  closeIdleConnections(): void;
+  stop(closesConnections?: boolean): Promise<void>;
+}
+
 export interface PublicListener {
-  readonly server: Bun.Server<undefined>;
+  readonly server: ListeningServer;
   /** Passes every later request to another service. */
   exchange(service: ListenerService): void;
 }
@@ -91,7 +98,7 @@ export function startPublicListener(service: ListenerService, options: ListenerO
 }
 
 /** Stops accepting connections; resolves after the last response, or after `drainMsMax`. */
-export async function stopListener(server: Bun.Server<undefined>, drainMsMax: number): Promise<void> {
+export async function stopListener(server: ListeningServer, drainMsMax: number): Promise<void> {
   const deadline = setTimeout(() => void server.stop(true), drainMsMax);
   await server.stop();
   clearTimeout(deadline);

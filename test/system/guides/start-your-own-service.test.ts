@@ -1,13 +1,20 @@
-// docs/guides/start-your-own-service.md and the program of docs/operations.md: the text of the pages,
+// docs/guides/start-your-own-service.md and the programs of docs/operations.md: the text of the pages,
 // performed in empty folders with the packed package, with npm and Node, and with Bun. A failure names
 // the step that no longer applies.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { performBlock, runtimes, ShellSession } from "../../support/guide.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
+import {
+  BackgroundScript,
+  performBlock,
+  runScriptOrThrow,
+  runtimes,
+  ShellSession,
+} from "../../support/guide.ts";
 import { type CodeBlock, codeBlocks, outputAfter } from "../../support/markdown.ts";
-import { checkTypes, npmEnvironment, packServer } from "../../support/npm-packages.ts";
+import { checkTypes, generateTypes, npmEnvironment, packServer } from "../../support/npm-packages.ts";
 import { reservePort } from "../../support/ports.ts";
 import { sharedPostgres } from "../../support/postgres.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
@@ -19,7 +26,8 @@ const page = "docs/guides/start-your-own-service.md";
 const guide = readFileSync(join(root, page), "utf8");
 const blocks = codeBlocks(guide);
 const headings = [...new Set(blocks.map(({ heading }) => heading))];
-const [program = { text: "" }] = codeBlocks(readFileSync(join(root, "docs/operations.md"), "utf8"));
+const programs = codeBlocks(readFileSync(join(root, "docs/operations.md"), "utf8"));
+const textOf = (file: string) => programs.find(({ language }) => language === `ts ${file}`)?.text ?? "";
 
 const stepMsMax = 300_000;
 
@@ -32,6 +40,7 @@ test("the page has at most 700 words, and its own operation with its test at mos
 describeIfInstalled("curl", "the steps of the guide", () => {
   const resources = new AsyncDisposableStack();
   const folder = resources.use(new TemporaryFolder());
+  const types = resources.use(new TemporaryFolder());
   let postgres: Awaited<ReturnType<typeof sharedPostgres>>;
 
   beforeAll(async () => {
@@ -88,16 +97,51 @@ describeIfInstalled("curl", "the steps of the guide", () => {
     test("its own test passes a second time", () => performStep("Test it"), stepMsMax);
 
     test("the program that starts the service itself ends by itself", async () => {
-      writeFileSync(join(project, "service.ts"), program.text);
+      writeFileSync(join(project, "service.ts"), textOf("service.ts"));
       const bun = join(project, "node_modules/.bin/bun");
       expect(await runIn(project, [bun, "service.ts"])).toMatchObject({ exitCode: 0, stdout: "401\n" });
     });
+
+    test.each(["SQLite", "PostgreSQL"])(
+      "the operations of a hotel on %s cancel once, and book a room for one of 20 clients",
+      async (engine) => {
+        const own = engine === "SQLite" ? "sqlite:hotel.db" : (await postgres.newDatabase()).address;
+        copyFileSync(contractFile("hotel.yaml"), join(project, "hotel.yaml"));
+        writeFileSync(join(project, "hotel-operations.ts"), textOf("hotel-operations.ts"));
+        const hotelPort = reservePort();
+        const command = (rest: string) => `node_modules/.bin/plantstore ${rest} --database '${own}'`;
+        await runScriptOrThrow(command("migrate --contract hotel.yaml"), project);
+        const token = (await runScriptOrThrow(command("token create --name hotel"), project)).trim();
+        const flags = `--extend hotel-operations.ts --port ${hotelPort} --admin-port off`;
+        await using server = new BackgroundScript(`exec ${command(`serve ${flags}`)}`, project);
+        await server.listens(hotelPort);
+        const send = async (path: string, body: object = {}) => {
+          const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+          const url = `http://127.0.0.1:${hotelPort}/api/v1${path}`;
+          const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+          return { status: response.status, json: (await response.json()) as { readonly id: string } };
+        };
+        const price = { amount: 80, currency: "EUR" };
+        const { json: room } = await send("/rooms", { number: "101", kind: "double", price });
+        const dates = { guest_id: crypto.randomUUID(), from: "2027-01-01", to: "2027-01-02" };
+        const booked = await Promise.all(
+          Array.from({ length: 20 }, () => send("/bookings", { room_id: room.id, ...dates })),
+        );
+        const statuses = booked.map(({ status }) => status).toSorted();
+        expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+        const id = booked.find(({ status }) => status === 201)?.json.id;
+        expect((await send(`/bookings/${id}/cancel`, { reason: "ill" })).status).toBe(200);
+        expect((await send(`/bookings/${id}/cancel`)).status).toBe(409);
+        expect((await send(`/bookings/${id}/cancel`, { reason: 5 })).status).toBe(400);
+      },
+      stepMsMax,
+    );
 
     test.each([
       ["bundler", "preserve"],
       ["nodenext", "nodenext"],
     ])("its files have types with module resolution %s", async (moduleResolution, module) => {
-      writeFileSync(join(project, "service.ts"), program.text);
+      writeFileSync(join(project, "service.ts"), textOf("service.ts"));
       // The settings of `bun init`.
       const settings = {
         ...{ target: "esnext", lib: ["esnext"], moduleDetection: "force", allowImportingTsExtensions: true },
@@ -106,6 +150,12 @@ describeIfInstalled("curl", "the steps of the guide", () => {
       };
       writeFileSync(join(project, "package.json"), '{ "type": "module" }');
       await checkTypes(project, ["operations.ts", "service.ts"], { ...settings, module, moduleResolution });
+      // Those of the package need none of Bun, nor of Node.js.
+      const alone = { lib: ["esnext", "dom"], types: [], skipLibCheck: false };
+      await checkTypes(project, ["operations.ts"], { ...settings, ...alone, module, moduleResolution });
+      writeFileSync(join(project, "hotel.ts"), await generateTypes(contractFile("hotel.yaml"), types));
+      writeFileSync(join(project, "hotel-operations.ts"), textOf("hotel-operations.ts"));
+      await checkTypes(project, ["hotel-operations.ts"], { ...settings, module, moduleResolution });
       // They are types, not any.
       writeFileSync(join(project, "wrong.ts"), 'import { text } from "plantstore"; text(1);');
       const checking = checkTypes(project, ["wrong.ts"], { ...settings, module, moduleResolution });
