@@ -294,17 +294,36 @@ export async function undoRun(
   sql: SqlConnection,
   filter: RunFilter,
 ): Promise<Undone> {
+  // A transaction of an operation edits several collections under one run.
+  const collections = filter.collection === undefined ? contract.collections : [filter.collection];
+  let all: Undone = { found: 0, undone: 0, unchanged: 0, left: [], refused: new Map() };
+  for (const collection of collections) {
+    const own = await undoInCollection(contract, undo, sql, { ...filter, collection });
+    all = {
+      found: all.found + own.found,
+      undone: all.undone + own.undone,
+      unchanged: all.unchanged + own.unchanged,
+      left: [...all.left, ...own.left],
+      refused: new Map([...all.refused, ...own.refused]),
+    };
+  }
+  return all;
+}
+
+async function undoInCollection(
+  contract: Contract,
+  undo: EditRun,
+  sql: SqlConnection,
+  { collection, ...run }: RunFilter & { readonly collection: Collection },
+): Promise<Undone> {
   /** Plants with an edit that was not undone, and whether they are as they were before it. */
   const others = new Map<PlantId, boolean>();
   const refused = new Map<PlantId, string>();
   const reverted = new Map<PlantId, Reverted>();
   let [found, undone] = [0, 0];
-  for await (const entries of editsOfRun(contract, sql, filter)) {
-    const [first] = entries;
-    if (first === undefined) continue;
+  for await (const entries of editsOfRun(contract, sql, { ...run, collection })) {
+    if (entries.length === 0) continue;
     found += entries.length;
-    // A run edits one collection.
-    const { collection } = first;
     const current = await readCurrent(collection, sql, entries);
     const edits = entries.map((entry) => {
       const edit = planUndo(entry, reverted.get(entry.id), current, refused);

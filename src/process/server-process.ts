@@ -65,6 +65,12 @@ export class ServerProcess implements AsyncDisposable {
     this.stopSignal = waitForStopSignal(signals, now, (signal) =>
       this.#exit(notice("second signal, exiting immediately", { signal })),
     );
+    if (config.extend !== undefined) {
+      // A promise that an operation of one's own does not await must not end the process.
+      const report = (error: unknown) => emit({ kind: "internalError", requestId: "--extend", error });
+      process.on("unhandledRejection", report);
+      this.resources.defer(() => void process.off("unhandledRejection", report));
+    }
     this.storeEvents = {
       onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
       onTaskFailed: (reason) => emit({ kind: "storeTaskFailed", reason }),

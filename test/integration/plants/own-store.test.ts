@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Contract } from "../../../src/contract/contract.ts";
 import { ApiError, type CollectionStore, defineOperation, etagOf } from "../../../src/index.ts";
-import { listEdits } from "../../../src/plants/edits.ts";
+import { EditRun, listEdits, undoRun } from "../../../src/plants/edits.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
@@ -149,6 +149,17 @@ describe.each(engines.filter(({ name }) => name !== "citus"))("on $name", ({ cre
       { by: "client", token: "ci-1" },
     ]);
 
+    const undone = await undoRun(contract, new EditRun(store, { by: "command" }), sql, {
+      run: runs[0]?.run ?? "",
+    });
+    expect(undone).toMatchObject({ found: 2, undone: 2, left: [] });
+    const gone = await call((each) => {
+      const { rooms, guests } = of(each);
+      return Promise.all([rooms.list({ where: { number: "all" } }), guests.list()]);
+    });
+    expect(gone.json as unknown).toEqual([[], []]);
+    const { json: kept } = await call((each) => of(each).rooms.create({ ...room, number: "kept" }));
+
     for (const fail of [
       () => new ApiError(409, "No."),
       () => {
@@ -158,7 +169,7 @@ describe.each(engines.filter(({ name }) => name !== "citus"))("on $name", ({ cre
       const undone = await call(({ store }) =>
         store.transaction(async (collections) => {
           const { rooms } = collections as unknown as Own;
-          await rooms.patch(own.room.id, { beds: 4 });
+          await rooms.patch(kept.id, { beds: 4 });
           await rooms.create({ ...room, number: "none" });
           return fail();
         }),
@@ -167,9 +178,9 @@ describe.each(engines.filter(({ name }) => name !== "citus"))("on $name", ({ cre
     }
     const after = await call((each) => {
       const { rooms } = of(each);
-      return Promise.all([rooms.get(own.room.id), rooms.list({ where: { number: "none" } })]);
+      return Promise.all([rooms.get(kept.id), rooms.list({ where: { number: "none" } })]);
     });
-    expect(after.json as unknown).toEqual([own.room, []]);
+    expect(after.json as unknown).toEqual([kept, []]);
   });
 
   test("queries after a change, and calls after the end, are errors of the author", async () => {
