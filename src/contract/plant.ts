@@ -360,10 +360,11 @@ function describeActual({ type }: Member, sent: SentValue): string {
   if (typeof value === "string" && column.sqlite === "TEXT" && input !== "number" && input !== "json")
     return JSON.stringify(shorten(value));
   const fault = check && withinLimits(() => check.fault(sent.exact(), new Work()));
-  // The message names the type, and what the whole schema accepts.
+  // The message names the type, and what the whole schema accepts: of another type that says enough.
   const isSaid =
     fault?.path.length === 0 &&
-    (!isParent(value) || ["an object", "an array", check?.expected].includes(fault.expected));
+    (fault.expected === check?.expected ||
+      !(isParent(value) && /^an? (?:object|array|value) \w/.test(fault.expected)));
   return actualType(value) + (fault === undefined || isSaid ? "" : ` (${describeFault(fault)})`);
 }
 

@@ -3,13 +3,15 @@
 
 import { ApiError } from "../base/errors.ts";
 import { faultIn } from "../contract/schema-check.ts";
-import { parseExactJson } from "../json/exact-json.ts";
+import { parseExactJson, toExactJson } from "../json/exact-json.ts";
+import { filterJson } from "../json/json-filter.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { decodeUtf8 } from "../json/utf8.ts";
 import { checkOf } from "../openapi/description/checks.ts";
 import { matchesMedia } from "../openapi/description/described-operation.ts";
 import { expandSchema } from "../openapi/description/expanded-schema.ts";
 import { type Place, readableAsync } from "../openapi/document/place.ts";
+import { filterOf } from "../openapi/schema/directions.ts";
 import { propertiesOf } from "../openapi/schema/restrictions.ts";
 import { objectOfPairs, type Pair } from "./sent-values.ts";
 
@@ -31,7 +33,8 @@ export async function readDescribedBody(operation: Place): Promise<DescribedBody
       if (schema.value === undefined) return { range, checked: undefined };
       // Undefined for a schema that cannot be checked.
       const checked = await readableAsync(async () => {
-        return { schema: expandSchema(schema), check: await checkOf(schema) };
+        const taken = filterOf([schema], "request");
+        return { schema: expandSchema(schema), check: await checkOf(schema), taken };
       });
       return { range, checked };
     }),
@@ -57,7 +60,10 @@ export async function readDescribedBody(operation: Place): Promise<DescribedBody
     if (parsed instanceof ApiError) return parsed;
     const fault = faultIn(checked.check, parsed.value);
     if (fault !== undefined) return new ApiError("invalidPlant", `The body is not valid: ${fault}.`);
-    return { value: withDefaults(parsed.value, checked.schema) };
+    const { schema, taken } = checked;
+    // What clients cannot set is not taken from them.
+    const value = taken ? parseExactJson(filterJson(toExactJson(parsed.value), taken)) : parsed.value;
+    return { value: withDefaults(value, schema) };
   };
 }
 
@@ -101,6 +107,19 @@ async function parseBody(
   }
 }
 
+/** A body whose parts have their names in quotes, which may be left out (RFC 2183), and which Bun expects. */
+function withQuotedNames(type: string, bytes: Uint8Array): Uint8Array {
+  const [, quoted, plain = quoted] = /;\s*boundary=(?:"([^"]*)"|([^\s;]*))/i.exec(type) ?? [];
+  if (plain === undefined || plain === "") return bytes;
+  const boundary = plain.replaceAll(/[^\w]/g, "\\$&");
+  const heads = new RegExp(`(?<=^|\r\n)--${boundary}\r\n(?:[^\r\n]+\r\n)+`, "g");
+  const text = Buffer.from(bytes).toString("latin1");
+  const changed = text.replaceAll(heads, (head) =>
+    head.replaceAll(/(;\s*(?:file)?name=)([^"\s;]+)/gi, '$1"$2"'),
+  );
+  return changed === text ? bytes : Buffer.from(changed, "latin1");
+}
+
 /** Files count as texts: their bytes are not checked. */
 async function parseMultipart(
   type: string,
@@ -108,7 +127,8 @@ async function parseMultipart(
   schema: Json,
 ): Promise<{ readonly value: unknown } | ApiError> {
   try {
-    const response = new Response(bytes as Uint8Array<ArrayBuffer>, { headers: { "Content-Type": type } });
+    const quoted = withQuotedNames(type, bytes);
+    const response = new Response(quoted as Uint8Array<ArrayBuffer>, { headers: { "Content-Type": type } });
     const pairs: Pair[] = [];
     for (const [name, value] of await response.formData())
       pairs.push([name, typeof value === "string" ? value : await value.text()]);

@@ -153,8 +153,10 @@ function separated(
 }
 
 /** The text of a parameter of the path, without what the styles label and matrix put before it. */
-function pathText({ name, style }: Parameter, segment: string | undefined): string | undefined {
-  if (style === "label") return segment?.replace(/^\./, "").replaceAll(".", ",");
+function pathText({ name, style, schema }: Parameter, segment: string | undefined): string | undefined {
+  // The point of a number separates nothing.
+  const hasParts = isOnly(schema, "array") || isOnly(schema, "object");
+  if (style === "label") return segment?.replace(/^\./, "").replaceAll(".", hasParts ? "," : ".");
   if (style === "matrix") return segment?.replaceAll(";", ",").replaceAll(`,${name}=`, ",").slice(1);
   return segment;
 }

@@ -29,7 +29,7 @@ export function withCors(origins: AllowedOrigins, operations: readonly Operation
   const ownHeaders = operations.flatMap(({ described }) =>
     Object.values(described?.responses ?? {}).flatMap(({ headers = {} }) => Object.keys(headers)),
   );
-  const exposed = [...exposedHeaders, ...ownHeaders].join(", ");
+  const exposed = [...new Set([...exposedHeaders, ...ownHeaders])].join(", ");
 
   const isAllowed = typeof origins === "function" ? origins : (origin: string) => origins.includes(origin);
   const allowOrigin = (origin: string, { headers }: Response) => {

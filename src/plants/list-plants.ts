@@ -75,12 +75,14 @@ export function listOperation(collection: Collection): Operation {
           "invalidParameter",
           `A page has at most ${pagePlantsMax} ${words.many}, and there are more; ask for fewer with ${shape.limit.name}.`,
         );
-      if (!isByAfter && isCutShort)
+      if (shape.paging === "page" && isCutShort)
         return new ApiError(
           "invalidParameter",
           `A page of ${size} would be over ${pageBytesMax} bytes; ask for fewer ${words.many} with ${shape.limit.name}.`,
         );
-      const following = { after: last, offset: offset + size, page: number + 1 }[shape.paging];
+      // A page that is full before it has its size is followed by the plants that it leaves out.
+      const end = offset + (isCutShort ? count : size);
+      const following = { after: last, offset: end, page: number + 1 }[shape.paging];
       const next = hasMore ? following : undefined;
       const countSql = `SELECT count(*) AS total FROM "${collection.table}" WHERE ${read.inTime}${filter?.sql ?? ""}`;
       const [counted] = countsAll(shape.members)

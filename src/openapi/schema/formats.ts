@@ -1,6 +1,6 @@
 // Checks the formats of texts and numbers. None takes more than linear time.
 
-const timeOfDay = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
+const timeOfDay = String.raw`((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(?:\.\d+)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
 /** RFC 3339, section 5.6. The offset is required. */
 const timePattern = new RegExp(`^${timeOfDay}$`, "i");
 const dateTimePattern = new RegExp(String.raw`^(\d{4}-\d\d-\d\d)T${timeOfDay}$`, "i");
@@ -9,6 +9,14 @@ const datePattern = /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
 function isDate(value: string): boolean {
   const [, year, month, day] = datePattern.exec(value) ?? [];
   return day !== undefined && Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
+}
+
+/** Whether the second of a time may be: a leap second is the last one of a day in UTC (RFC 3339, section 5.7). */
+function isTime([time = "", second, offset = "Z"]: readonly (string | undefined)[]): boolean {
+  if (second !== "60") return second !== undefined;
+  const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
+  const shift = offset.length === 1 ? 0 : Number(`${offset[0]}${minutesOf(offset.slice(1))}`);
+  return (minutesOf(time) - shift + 1) % (24 * 60) === 0;
 }
 
 function isPercentEncoded(value: string): boolean {
@@ -37,10 +45,17 @@ const textFormats: Readonly<Record<string, TextFormat>> = {
   "date-time": {
     expected: "a date and time such as 2026-11-24T12:00:00Z",
     example: "2026-11-24T12:00:00Z",
-    accepts: (value) => isDate(dateTimePattern.exec(value)?.[1] ?? ""),
+    accepts(value) {
+      const [, date = "", ...time] = dateTimePattern.exec(value) ?? [];
+      return isDate(date) && isTime(time);
+    },
   },
   date: { expected: "a date such as 2026-11-24", example: "2026-11-24", accepts: isDate },
-  time: matching("a time such as 12:00:00Z", "12:00:00Z", timePattern),
+  time: {
+    expected: "a time such as 12:00:00Z",
+    example: "12:00:00Z",
+    accepts: (value) => isTime((timePattern.exec(value) ?? []).slice(1)),
+  },
   duration: matching(
     "a duration such as P3DT12H",
     "P3DT12H",

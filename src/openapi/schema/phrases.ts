@@ -5,7 +5,7 @@ import { toExactJson } from "../../json/exact-json.ts";
 import type { Json } from "../../json/json-values.ts";
 import { numberFormat, textFormat } from "./formats.ts";
 import { isStorablePattern } from "./patterns.ts";
-import { kindOf, scalarText } from "./values.ts";
+import { compareNumbers, kindOf, scalarText } from "./values.ts";
 
 /** A schema in the dialect of 3.1, with the schemas that a value must fit as well. */
 export interface Described {
@@ -71,8 +71,12 @@ function merged(schema: Described): Json | undefined {
     for (const name of scalarKeywords) {
       const value = Object.hasOwn(part, name) ? part[name] : undefined;
       if (value === undefined) continue;
-      if (found[name] !== undefined && toExactJson(found[name]) !== toExactJson(value)) return undefined;
-      found[name] = value;
+      const before = found[name];
+      const [least, most] = [/^(?:exclusiveM|m)in/, /^(?:exclusiveM|m)ax/].map((limit) => limit.test(name));
+      if (before === undefined || toExactJson(before) === toExactJson(value)) found[name] = value;
+      // Of two limits the one that leaves less counts.
+      else if (least || most) found[name] = compareNumbers(before, value) < 0 === least ? value : before;
+      else return undefined;
     }
   }
   return found;

@@ -54,7 +54,8 @@ export function isMultiple(value: unknown, divisor: unknown): boolean {
   if (dividend.digits === "0" || exponent < 0) return dividend.digits === "0";
   const modulus = BigInt(by.digits);
   // More powers of ten than the divisor has bits make no difference.
-  const powers = Math.min(exponent, 4 * by.digits.length);
+  // The difference of two exponents that are out of all bounds is not known.
+  const powers = Number.isNaN(exponent) ? 0 : Math.min(exponent, 4 * by.digits.length);
   let rest = 0n;
   for (let at = 0; at < dividend.digits.length; at += 15) {
     const digits = dividend.digits.slice(at, at + 15);

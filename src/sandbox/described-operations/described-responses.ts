@@ -190,8 +190,11 @@ function concreteMedia(range: string): string {
 /** Described media types in the order of an Accept field: the ones that it names, and then the others. */
 function byAccept(content: readonly MediaMember[], accept: string | null): MediaMember[] {
   const ranges = parseAccept(accept ?? "*/*");
+  // The most specific range counts (RFC 9110, section 12.5.1).
+  const specificity = ({ type }: { readonly type: string }) => 2 - (type.match(/\*/g)?.length ?? 0);
+  const bySpecificity = ranges.toSorted((one, other) => specificity(other) - specificity(one));
   const weightOf = (type: string) =>
-    ranges.find((range) => matchesMedia(type, range.type) || matchesMedia(range.type, type))?.q ?? 0;
+    bySpecificity.find((range) => matchesMedia(type, range.type) || matchesMedia(range.type, type))?.q ?? 0;
   // JSON comes first of those that are as welcome.
   return content.toSorted(
     ([one], [other]) =>

@@ -246,3 +246,27 @@ test("a filter has a schema of its own, and may be required", async () => {
     expect.stringContaining('its parameter "q" is required, and is not served'),
   ]);
 });
+
+test("a page by offset ends where it is full, and the next one begins there", async () => {
+  await using things = await sandboxOfThings(
+    thingsWith(
+      [
+        ["skip", integer],
+        ["limit", integer],
+      ],
+      objectOf({ items: listed, hasMore: { type: "boolean" } }, ["hasMore"]),
+    ),
+  );
+  for (const letter of ["a", "b", "c"])
+    await things.request("POST", "/things", JSON.stringify({ name: letter.repeat(600_000) }));
+  let at = "/things";
+  const found: string[] = [];
+  for (const hasMore of [true, true, false]) {
+    const { json, headers } = await things.request("GET", at);
+    const page = json as { items: { name: string }[]; hasMore: boolean };
+    found.push(page.items.map(({ name }) => name[0]).join(""));
+    expect(page.hasMore).toBe(hasMore);
+    at = /<([^>]*)>/.exec(headers.get("link") ?? "")?.[1] ?? "";
+  }
+  expect([found, at]).toEqual([["a", "b", "c"], ""]);
+});

@@ -9,6 +9,7 @@ import { expandSchema } from "../../../src/openapi/description/expanded-schema.t
 import { fieldTypeOf } from "../../../src/openapi/description/field-type.ts";
 import { Place } from "../../../src/openapi/document/place.ts";
 import { SchemaReader } from "../../../src/openapi/schema/schema-reader.ts";
+import { parsed, readThings } from "../../support/descriptions.ts";
 import { processorMs } from "../../support/processes.ts";
 
 const schemas = {
@@ -72,7 +73,7 @@ const accepted: Readonly<Record<keyof typeof schemas, Readonly<Record<string, Fi
   "text with a pattern": { '"AB-12"': "AB-12" },
   "one of": { '"small"': "small" },
   constant: { '"small"': "small" },
-  "date-time": { '"2024-02-29T23:59:60.5+01:00"': "2024-02-29T23:59:60.5+01:00" },
+  "date-time": { '"2024-03-01T00:59:60.5+01:00"': "2024-03-01T00:59:60.5+01:00" },
   date: { '"2024-02-29"': "2024-02-29" },
   uuid: { '"0196B5F4-2c1a-7c3e-9f52-5d3a1c7e8b90"': "0196B5F4-2c1a-7c3e-9f52-5d3a1c7e8b90" },
   email: { '"a.b+c@example.com"': "a.b+c@example.com" },
@@ -199,3 +200,20 @@ test.each(["^(a+)+$", "^(x*)*y$", "(a|aa)+$", "^(?:[a-z]{0,200}){0,4}[0-9]$"])(
     }
   },
 );
+
+test.each<[schema: object, json: string, reason: string]>([
+  [
+    { allOf: [{ type: "string", maxLength: 5 }, { maxLength: 3 }] },
+    '"abcd"',
+    "must be a string of at most 3 characters",
+  ],
+  [{ type: "string", minLength: 2, allOf: [{ minLength: 1, maxLength: 3 }] }, '"a"', "of 2 to 3 characters"],
+  [{ type: "array", uniqueItems: true }, "[1,2,1]", "without equal items, such as those at 0 and 2"],
+  [{ type: "object", required: ["a"] }, "{}", 'an object (it must be an object with the member "a")'],
+  [{ type: "object", required: ["a"] }, "[]", "that the contract's schema accepts, but is an array."],
+  [{ type: "array", items: { multipleOf: 3 } }, `[1e${"9".repeat(400)}]`, "must be"],
+  [{ type: "array", items: { multipleOf: 3 } }, `[1e-${"9".repeat(400)}]`, "must be"],
+])("the message for %j and %s says what would be right", async (schema, json, reason) => {
+  const things = await readThings({ properties: { f: schema } });
+  expect(parsed(things, `{"id":1,"f":${json}}`)).toContain(reason);
+});

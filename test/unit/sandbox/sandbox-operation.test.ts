@@ -82,6 +82,60 @@ test("a named example is sent in its own media type, whichever Accept prefers", 
   expect([found.headers?.get("content-type"), found.text]).toEqual(["text/plain", "as text"]);
 });
 
+test("Accept is read by its most specific range, and what it excludes comes last", async () => {
+  const described = responding({
+    "application/json": { example: 1 },
+    "text/plain": { example: "a" },
+    "text/csv": { example: "b" },
+  });
+  for (const [Accept, expected] of [
+    ["application/json;q=0, */*", "text/plain"],
+    ["text/*, text/plain;q=0.1, application/json;q=0.5", "text/csv"],
+    ["*/*;q=0.9, application/json;q=0.1", "text/plain"],
+    ["text/csv;q=0, text/*", "text/plain"],
+    ["*/*", "application/json"],
+  ] as const)
+    expect([Accept, (await sent(described, { headers: { Accept } })).headers?.get("content-type")]).toEqual([
+      Accept,
+      expected,
+    ]);
+});
+
+test("the point of a number in a path of style label separates nothing", async () => {
+  const labelled = (schema: object) => ({
+    parameters: [{ name: "id", in: "path", required: true, style: "label", schema }],
+    ...responding({ "application/json": { example: 1 } }),
+  });
+  expect((await sent(labelled({ type: "number", minimum: 3.5 }), { path: ".3.5" })).status).toBe(200);
+  expect(
+    (await sent(labelled({ type: "array", items: { type: "integer" }, minItems: 2 }), { path: ".3.5" }))
+      .status,
+  ).toBe(200);
+});
+
+test("a body that may be missing may be empty with a media type, and parts may have names without quotes", async () => {
+  const body = (required: boolean, type: string) => ({
+    requestBody: {
+      required,
+      content: { [type]: { schema: { type: "object", required: ["a"], properties: { a: { const: "1" } } } } },
+    },
+    ...responding({ "application/json": { example: 1 } }),
+  });
+  const headers = { "Content-Type": "application/json" };
+  expect((await sent(body(false, "application/json"), { headers })).status).toBe(200);
+  expect((await sent(body(true, "application/json"), { headers })).status).toBe(400);
+  const part = (head: string, text = "1") => `--x-y.z\r\n${head}\r\n\r\n${text}\r\n--x-y.z--\r\n`;
+  const form = { headers: { "Content-Type": "multipart/form-data; boundary=x-y.z" } };
+  for (const head of [
+    "Content-Disposition: form-data; name=a",
+    'content-disposition: form-data;name="a"',
+    "Content-Type: text/plain\r\nContent-Disposition: form-data; name=a; filename=b.txt",
+  ])
+    expect((await sent(body(true, "multipart/form-data"), { ...form, body: part(head) })).status).toBe(200);
+  const wrong = part("Content-Disposition: form-data; name=b", "Content-Disposition: form-data; name=a");
+  expect((await sent(body(true, "multipart/form-data"), { ...form, body: wrong })).status).toBe(400);
+});
+
 test("an image, which nothing makes, is 501, and fields of the framing are the server's", async () => {
   const field = { required: true, schema: { type: "string" }, example: "7" };
   const fields = { headers: { "Content-Length": field, "Content-Encoding": field, "X-Total": field } };
