@@ -59,7 +59,7 @@ export class ServedResponses {
     for (const [status, failure] of Object.entries(this.#failures.of(operation))) {
       const described = this.#draft.resolve(responses[status]);
       if (described === undefined) responses[status] = failure;
-      else if (this.#hasOurShape(described)) responses[status] = merged(described, failure);
+      else if (this.#hasOurShape(described, operation)) responses[status] = merged(described, failure);
     }
     return responses;
   }
@@ -88,8 +88,12 @@ export class ServedResponses {
     return returns === "one" ? schema : { type: "array", items: schema };
   }
 
-  /** Whether the author describes an error of the shape that the server sends. */
-  #hasOurShape({ content }: DescribedResponse): boolean {
+  /**
+   * Whether the author describes an error of the shape that the server sends, or one without a body, which
+   * gets that shape where the operation is not only responded to as described.
+   */
+  #hasOurShape({ content }: DescribedResponse, { kind }: FailingOperation): boolean {
+    if (Object.keys(content ?? {}).length === 0) return kind !== "asDescribed";
     const schema = jsonMedia(content)?.[1].schema;
     const { schema: described } = this.#draft.contract.errors.shape;
     return schema?.$ref === this.#errorSchema.$ref || Bun.deepEquals(schema, described);

@@ -45,16 +45,17 @@ export async function readContract(given: ContractSource): Promise<Contract> {
 
 async function readSource(given: ContractSource): Promise<Contract> {
   const { document, source } = await parseDescription(given);
-  const version = isObject(document) ? (document.openapi ?? document.swagger) : undefined;
-  // YAML has a version without quotes as a number.
-  if (!isObject(document) || !/^3\.[012]\b/.test(String(document.openapi)))
+  const written = isObject(document) ? (document.openapi ?? document.swagger) : undefined;
+  // YAML has a version without quotes as a number, of which 3.0 is 3.
+  const version = written === 3 ? "3.0" : written;
+  if (!isObject(document) || document.openapi === undefined || !/^3\.[012]\b/.test(String(version)))
     throw new ContractError(
       version === undefined
         ? 'it is not an OpenAPI description; it must have "openapi" with version 3.0, 3.1 or 3.2'
         : `it is OpenAPI ${version}; it must be version 3.0, 3.1 or 3.2`,
       "",
     );
-  const read = { ...(withoutNulls(document) as Json), openapi: String(document.openapi) };
+  const read = { ...(withoutNulls(document) as Json), openapi: String(version) };
   return await readDocument(source, read as unknown as OpenApiDocument);
 }
 

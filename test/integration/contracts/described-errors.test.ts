@@ -114,3 +114,24 @@ test("a missing token names every header that takes one", async () => {
   ]);
   expect(body).toContain("Authorization: Bearer <ACCESS_TOKEN> or X-Key: <ACCESS_TOKEN>");
 });
+
+test("an error that is described without a body has the shape of the others, also in the served document", async () => {
+  using folder = new TemporaryFolder();
+  await using store = await sandboxWith(folder, {
+    body: thing,
+    post: { responses: { 200: { description: "ok", ...jsonOf(thing) }, 400: { description: "Wrong." } } },
+    item: { get: { responses: { 200: jsonOf(thing), 404: jsonOf(objectOf({ reason: text }, ["reason"])) } } },
+  });
+  const { status, json } = await store.request("POST", "/things", "{}");
+  expect([status, json]).toEqual([400, { reason: expect.stringContaining("The body is not") }]);
+  const { paths, components } = (await store.request("GET", "/openapi.json")).json as {
+    paths: Record<string, { post: { responses: Record<string, { content: object; description: string }> } }>;
+    components: { schemas: Record<string, object> };
+  };
+  const described = paths["/things"]?.post.responses["400"];
+  expect(described?.description).toStartWith("Wrong.");
+  const content = Object.entries(described?.content ?? {});
+  expect(content).toEqual([["application/json", expect.objectContaining({ schema: expect.any(Object) })]]);
+  const [, { schema }] = content[0] as [string, { schema: { $ref: string } }];
+  expect(components.schemas[schema.$ref.split("/").at(-1) as string]).toMatchObject({ required: ["reason"] });
+});
