@@ -7,7 +7,7 @@ import { sendJson } from "../../support/contract-sandbox.ts";
 import { jsonOf, objectOf, thingsDocument } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import type { Answer } from "../../support/http.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const kinds = {
   int64: { schema: { type: "integer", format: "int64" }, id: 9_007_199_254_740_993n },
@@ -195,3 +195,91 @@ for (const engine of engines)
         });
       });
     });
+
+for (const engine of engines)
+  describe(`${engine.name}: a contract that changed`, () => {
+    const text = (properties: object, idName = "id", required: readonly string[] = []) => {
+      const thing = objectOf({ [idName]: { type: "integer" }, ...properties }, [idName, ...required]);
+      const ok = { description: "ok", ...jsonOf(thing) };
+      const parameters = [{ name: idName, in: "path", required: true, schema: { type: "integer" } }];
+      const document = thingsDocument({ body: thing }) as { paths: object };
+      const item = {
+        parameters,
+        get: { responses: { 200: ok } },
+        patch: { requestBody: jsonOf(thing), responses: { 200: ok } },
+      };
+      return JSON.stringify({ ...document, paths: { ...document.paths, [`/things/{${idName}}`]: item } });
+    };
+    const name = { type: "string" };
+
+    /** Migrates a store of things, whose history has edits of an earlier contract, and runs commands on it. */
+    async function withChanged(
+      use: (store: {
+        command(...args: string[]): Promise<string>;
+        migrate(contract: string, ...args: string[]): Promise<string>;
+        put(things: readonly object[]): Promise<string>;
+      }) => Promise<void>,
+    ) {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore({ text: text({ name, size: { type: "integer" } }) });
+      const run = async (...args: string[]) => {
+        const { stdout, stderr } = await runCommand([...args, "--database", place.database]);
+        return stdout + stderr;
+      };
+      const migrate = (contract: string, ...args: string[]) => {
+        writeFileSync(folder.file("contract.json"), contract);
+        return run("migrate", "--contract", folder.file("contract.json"), ...args);
+      };
+      await migrate(text({ name, size: { type: "integer" } }));
+      const put = (all: readonly object[]) => {
+        writeFileSync(folder.file("things.ndjson"), all.map((each) => `${JSON.stringify(each)}\n`).join(""));
+        return run("import", folder.file("things.ndjson"), "--update");
+      };
+      await use({ command: run, migrate, put });
+    }
+    const runOf = (printed: string) => /--undo (\w+)/.exec(printed)?.[1] ?? "";
+
+    test("its history is read by a renamed id, and undone", async () => {
+      await withChanged(async ({ command, migrate, put }) => {
+        await put([{ id: 7, name: "one" }]);
+        const update = await command("update", "7", "--name", "two");
+        await migrate(
+          text({ title: name, size: { type: "integer" } }, "number"),
+          "--rename-fields",
+          "id=number,name=title",
+        );
+        expect(await command("history", "7")).toContain('title "one" → "two"');
+        expect(await command("history", "--undo", runOf(update))).toContain("1 undone");
+        expect(await command("get", "7")).toBe('{"number":7,"title":"one"}\n');
+      });
+    });
+
+    test("an undo refuses what it forbids, and what it cannot read is a line of its own", async () => {
+      await withChanged(async ({ command, migrate, put }) => {
+        await put([
+          { id: 1, name: "one" },
+          { id: 2, name: "two", size: 2 },
+        ]);
+        const deleted = await command("delete", "1", "2");
+        await migrate(text({ name, size: { type: "integer" } }, "id", ["size"]));
+        const undone = await command("history", "--undo", runOf(deleted));
+        expect(undone).toContain("1 undone");
+        expect(undone).toContain(
+          "Not undone: 1, which the contract of today does not allow as it was. The body is not",
+        );
+        expect(await command("export")).toBe('{"id":2,"name":"two","size":2}\n');
+
+        // "size" becomes a text.
+        await migrate(text({ name }), "--drop-fields", "size");
+        await migrate(text({ name, size: { type: "array", items: { type: "string" } } }));
+        await command("update", "2", "--name", "three");
+        const lines = (await command("history")).trim().split("\n");
+        expect(lines).toHaveLength(5);
+        expect(lines[1]).toContain('name "two" → "three"');
+        expect(
+          lines.slice(2).filter((line) => line.endsWith("cannot be read by the contract of today")),
+        ).toHaveLength(2);
+        expect(lines.filter((line) => line.includes('deleted {"name":"one"}'))).toHaveLength(1);
+      });
+    });
+  });
