@@ -225,6 +225,32 @@ for (const engine of engines) {
       });
     });
 
+    test("a page of the history is limited in bytes, and an index has the edits of a plant in its order", async () => {
+      await withPlants([ficus], async ({ store, sql, read }) => {
+        const long = (index: number) => values({ name: `${index} ${"x".repeat(900_000)}` });
+        const run = new EditRun(store, ada);
+        for (let index = 0; index < 7; index++)
+          await run.edit(plantStore, [changeOf(await read(-7n), long(index))]);
+        const pages: number[] = [];
+        const found: unknown[] = [];
+        let after: HistoryFilter["after"];
+        do {
+          const page = await listEdits(plantStore, sql, { collection: plantStore, id: -7n, after });
+          pages.push(page.entries.length);
+          found.push(...page.entries.map(({ after: plant }) => (plant as Plant).values[0]));
+          after = page.next;
+        } while (after !== undefined);
+        expect(pages).toEqual([2, 2, 2, 1]);
+        expect(found).toEqual([6, 5, 4, 3, 2, 1, 0].map((index) => long(index)[0]));
+
+        if (sql.dialect !== "sqlite") return;
+        const plan = await sql.query<{ detail: string }>(
+          "EXPLAIN QUERY PLAN SELECT 1 FROM edits WHERE collection IN ('plants') AND plant_id = '-7' ORDER BY version DESC",
+        );
+        expect(plan.map(({ detail }) => detail).join()).not.toContain("TEMP B-TREE");
+      });
+    });
+
     test("hundreds of edits of one plant in a run are undone as a whole, although the clock was set back", async () => {
       await withPlants([ficus, aloe], async ({ store, read, database, undo }) => {
         const before = await exported(database);
