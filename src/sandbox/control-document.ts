@@ -28,7 +28,10 @@ export function controlName({ name }: Collection): string {
 /**
  * The members of a rule's `match` that are no fields, and a name that Ajv takes for unevaluated.
  */
-const ownConditions = ["collection", "method", "headers", "body", "id", "share", "__proto__"];
+const ownConditions = [
+  ...["collection", "method", "operation", "path", "headers", "body", "id", "share"],
+  "__proto__",
+];
 
 /** The fields that `match` has; others with these names are matched by `body`. */
 export function matchableFields(collections: readonly Collection[]): readonly Field[] {
@@ -55,6 +58,7 @@ export function controlDocument(contract: Contract): ControlDocument {
           ...schemas,
           Match: withProperties(Match, {
             collection: nameSchema(collections.map(controlName)),
+            operation: { description: "The operationId.", ...nameSchema(operationNames(contract)) },
             id: {
               description: "The id of the plant, in the body or in the path.",
               ...anyOf(collections.map((collection) => valueSchema(idSchema(collection)))),
@@ -157,6 +161,16 @@ function anyOf(schemas: readonly object[]): object {
 
 function nameSchema(names: readonly string[]): Json {
   return names.length === 0 ? { not: {} } : { enum: [...new Set(names)] };
+}
+
+/** The names of operations: those of the description, and those that the server gives others. */
+function operationNames({ collections, document }: Contract): string[] {
+  const served = collections.flatMap(({ operations }) => Object.values(operations));
+  const described = Object.values(document.paths ?? {}).flatMap((item) => Object.values(Object(item)));
+  return [...served, ...described].flatMap((each) => {
+    const { operationId } = Object(each) as { readonly operationId?: unknown };
+    return typeof operationId === "string" ? [operationId] : [];
+  });
 }
 
 function withProperties(schema: object | undefined, properties: object): object {

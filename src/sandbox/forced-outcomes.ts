@@ -86,7 +86,7 @@ export class ForcedOutcomes {
     const members = bodyMethods.includes(method) ? membersOf(await received.body(arrivalMsMax)) : undefined;
     const { name = "", type } = (collection ?? contract.collections[0])?.id ?? {};
     const id = type?.parse(String(members?.[name] ?? route.segments.id ?? ""));
-    return rules.match({ collection, method, headers, members, id });
+    return rules.match({ collection, operation: route.operation, method, headers, members, id });
   }
 
   async #respond(request: Request, context: RoutedContext, outcome: Outcome): Promise<Response> {

@@ -3,6 +3,7 @@
 import type { Collection, Contract } from "../contract/contract.ts";
 import type { OperationRow } from "../http/operation.ts";
 import { type Route, routerOf } from "../http/router.ts";
+import { withoutThose } from "../http/unserved-operations.ts";
 import { pathShape } from "../json/percent-encoding.ts";
 import { createRow } from "../plants/create-plant.ts";
 
@@ -19,7 +20,7 @@ export class RequestRoutes {
    */
   constructor(contract: Contract, operations: readonly OperationRow[], basePath: string) {
     const creates = contract.collections.map(createRow);
-    this.find = routerOf([...creates, ...operations], basePath, contract);
+    this.find = routerOf([...withoutThose(creates, operations), ...operations], basePath, contract);
     this.#collections = contract.collections;
   }
 

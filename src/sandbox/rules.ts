@@ -11,7 +11,9 @@ import type {
 import { AdminError } from "../admin-pages/admin-responses.ts";
 import type { Collection, Contract } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
+import type { OperationRow } from "../http/operation.ts";
 import { isObject } from "../json/json-values.ts";
+import { encodePath, pathShape } from "../json/percent-encoding.ts";
 import { controlName, matchableFields } from "./control-document.ts";
 import type { ForcedBy } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
@@ -30,6 +32,8 @@ export interface ForcedOutcome {
 interface RuleSubject {
   /** Undefined where the request is for no collection. */
   readonly collection?: Collection | undefined;
+  /** Undefined where there is none at the path with the method. */
+  readonly operation?: Pick<OperationRow, "operationId" | "path"> | undefined;
   readonly method: string;
   readonly headers: Pick<Headers, "get">;
   /** Undefined where the body is not a JSON object. */
@@ -104,10 +108,14 @@ export class Rules {
     return { ...source, id: `r${++this.#lastId}`, applied: 0, matched: 0 };
   }
 
-  #matches(match: Match, { collection, method, headers, members, id }: RuleSubject): boolean {
+  #matches(match: Match, subject: RuleSubject): boolean {
+    const { collection, operation, method, headers, members, id } = subject;
     const name = collection && controlName(collection);
     if (match.collection !== undefined && match.collection !== name) return false;
     if (match.method !== undefined && match.method !== method) return false;
+    if (match.operation !== undefined && match.operation !== operation?.operationId) return false;
+    if (match.path !== undefined && pathShape(encodePath(match.path)) !== pathShape(operation?.path ?? ""))
+      return false;
     if (match.id !== undefined && !this.#isId(String(match.id), id, collection)) return false;
     const fields = Object.entries(match.headers ?? {});
     if (!fields.every(([name, wanted]) => meets(headers.get(name) ?? undefined, wanted))) return false;

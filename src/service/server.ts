@@ -64,7 +64,7 @@ export interface ServerOptions {
   readonly identityProvider?: IdentityProvider | undefined;
   /** Subscribe a log and other sinks before the start. */
   readonly events?: ServerEvents;
-  /** The operations besides the create. */
+  /** The operations besides the creates, of which one with the method and path of a create stands for it. */
   readonly operations?: readonly Operation[];
   /** Puts a handler before that of the service. */
   readonly wrapHandler?: (next: Handler) => Handler;

@@ -128,6 +128,10 @@ export interface Conditions {
   /** The collection that the request is for. */
   readonly collection?: string;
   readonly method?: string;
+  /** The operationId of the operation, in the description that is served. */
+  readonly operation?: string;
+  /** The path of the operation as it is described, such as /reports/occupancy. */
+  readonly path?: string;
   /** Header fields, by their names. */
   readonly headers?: Readonly<Record<string, string | TextCondition>>;
   /** Members of the JSON object in the body, by their names, also if it is not a plant. */

@@ -106,6 +106,29 @@ test("a sandbox has them, and the reset of its control", async () => {
   });
 });
 
+test("a rule of a sandbox is for one operation, or one path", async () => {
+  const args = ["--contract", contractFile("hotel.yaml"), "--extend", operations];
+  await using sandbox = await RunningSandbox.startInProcess({ args });
+  const headers = { Authorization: `Bearer ${sandbox.token}` };
+  const statusOf = async (path: string) => (await fetch(sandbox.url + path, { headers })).status;
+  const report = "/reports/occupancy?from=2027-01-01&to=2027-01-02";
+  const addRule = (match: object) =>
+    fetch(`${sandbox.controlUrl}/rules`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ match, times: 1, outcome: { error: 50300 } }),
+    });
+  for (const match of [{ operation: "occupancy" }, { path: "/reports/occupancy" }]) {
+    expect((await addRule(match)).status).toBe(201);
+    expect([await statusOf("/rooms"), await statusOf(report), await statusOf(report)]).toEqual([
+      200, 503, 200,
+    ]);
+  }
+  const refused = await addRule({ operation: "occupation" });
+  expect(refused.status).toBe(400);
+  expect(await refused.text()).toContain("cancelBooking");
+});
+
 test.each(["POST /nothing", "post /rooms", "GET rooms"])(
   "%s, which is not described, is one sentence",
   async (key) => {
