@@ -23,10 +23,10 @@ export function gauge(name: string, help: string, samples: number | undefined | 
   return { type: "gauge", name, help, samples: samples === undefined ? [] : toSamples(samples) };
 }
 
-/** The labels of a sample, as its suffix. */
+/** The labels of a sample, as its suffix: "" for none. */
 export function labels(values: Readonly<Record<string, string | number>>): string {
   const pairs = Object.entries(values).map(([name, value]) => `${name}="${escapeLabel(String(value))}"`);
-  return `{${pairs.join(",")}}`;
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
 export function renderMetrics(metrics: readonly Metric[]): string {

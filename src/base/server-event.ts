@@ -72,6 +72,16 @@ export type Clock = () => number;
  */
 export type Result = "created" | "unchanged" | "completed" | "clientAborted" | ErrorCode | number;
 
+/** The operation of a request, as far as the log, metrics and traces need it. */
+export interface CalledOperation {
+  /** The name in the interface description and in traces. */
+  readonly operationId: string;
+  /** The path below the base path, as OpenAPI has it: {id} stands for one segment. */
+  readonly path: string;
+  /** What it does with the resources of a collection; undefined for an operation of one's own. */
+  readonly serves?: { readonly collection: string; readonly action: string } | undefined;
+}
+
 /** One request and its response. Times are those of Clock. */
 export interface RequestRecord {
   readonly requestId: string;
@@ -81,7 +91,7 @@ export interface RequestRecord {
   /** Without the query, which may contain a secret. */
   readonly path: string;
   /** Undefined if no operation has the method and the path. */
-  readonly operation?: { readonly operationId: string; readonly path: string } | undefined;
+  readonly operation?: CalledOperation | undefined;
   readonly startedAt: number;
   readonly endedAt: number;
   readonly status: number;

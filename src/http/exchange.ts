@@ -5,7 +5,7 @@
 import type { Caller } from "../auth/caller.ts";
 import { type ApiError, internalError, unavailable } from "../base/errors.ts";
 import { hasLongBody } from "../base/long-body.ts";
-import type { Clock, Emit, RequestRecord, Result } from "../base/server-event.ts";
+import type { CalledOperation, Clock, Emit, Result } from "../base/server-event.ts";
 import type { Contract } from "../contract/contract.ts";
 import { type ErrorFormat, formOf } from "../contract/error-format.ts";
 import { type BodyOwner, noSlot } from "./body-reader.ts";
@@ -22,9 +22,7 @@ export interface RequestRoute {
   readonly method: string;
   readonly path: string;
   /** Undefined if no operation has the method and the path. */
-  readonly operation:
-    | (NonNullable<RequestRecord["operation"]> & { readonly errors?: ErrorFormat | undefined })
-    | undefined;
+  readonly operation: (CalledOperation & { readonly errors?: ErrorFormat | undefined }) | undefined;
 }
 
 /** Dependencies that all exchanges of a listener share. */

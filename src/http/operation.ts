@@ -3,6 +3,7 @@
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { ResolveCreator } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
+import type { CalledOperation } from "../base/server-event.ts";
 import type { Access } from "../contract/access.ts";
 import type { Collection, Contract } from "../contract/contract.ts";
 import type { ErrorFormat } from "../contract/error-format.ts";
@@ -17,12 +18,8 @@ import type { RateLimit } from "./rate-limit.ts";
 export type Method = Contract["otherOperations"][number]["method"];
 
 /** A row of the table of operations. Routes, CORS, and the errors of other paths follow from it. */
-export interface OperationRow {
-  /** The name in the interface description, in metrics and in traces. */
-  readonly operationId: string;
+export interface OperationRow extends CalledOperation {
   readonly method: Method;
-  /** The path below the base path, as OpenAPI has it: {id} stands for one segment. */
-  readonly path: string;
   /** False for an operation that is described but not served. */
   readonly isServed: boolean;
   /** The text after the method and the path in the message of methodNotAllowed. */

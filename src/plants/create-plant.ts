@@ -19,6 +19,7 @@ export function createRow(collection: Collection): OperationRow {
     operationId: collection.operations.create.operationId,
     method: "POST",
     path: collection.path,
+    serves: { collection: collection.name, action: "create" },
     errors: collection.operations.create.errors,
     isServed: true,
     advice: ` with Content-Type: application/json and a body such as ${sampleBody(collection, 1n)}`,

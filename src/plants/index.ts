@@ -24,5 +24,8 @@ const operations: Readonly<Record<Name, (collection: Collection) => Operation>> 
 export function collectionOperations(collection: Collection, names: readonly string[] = []): Operation[] {
   const isOffered = (name: Name) => collection.operations[name] !== undefined || names.includes(name);
   const offered = (Object.keys(operations) as Name[]).filter(isOffered);
-  return offered.map((name) => operations[name](collection));
+  return offered.map((action) => ({
+    ...operations[action](collection),
+    serves: { collection: collection.name, action },
+  }));
 }

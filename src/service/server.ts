@@ -407,6 +407,7 @@ function startListeners(
   const { host = "127.0.0.1", port = 0, certificate } = options.listener || {};
   const startAdmin = (address: ListenerAddress) => {
     const gauges = {
+      operations: () => current.service.operations.filter(({ isServed }) => isServed),
       queuedPlants: () => current.service.groupCommit.queuedPlants,
       nodesUp: () => current.service.groupCommit.nodesUp,
       bodyBytesInFlight: () => bodyReader.memory.used,

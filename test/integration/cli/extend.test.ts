@@ -145,7 +145,7 @@ describe("plantstore serve --extend", () => {
     expect((await fetch(`${adminUrl}/console/`)).status).toBe(200);
     await get("/parcels/sum?sender=Ada&loud=false");
     const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
-    expect(metrics).toContain('plantstore_operations_total{operation="sumOf"}');
+    expect(metrics).toContain('plantstore_request_duration_seconds_count{operation="sumOf"}');
     await server.logged((line) => JSON.stringify(line).includes("/parcels/sum"));
     const { stderr } = await server.stop();
     expect(stderr).not.toContain("is not served");
