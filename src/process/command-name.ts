@@ -13,6 +13,11 @@ declare const BUILD_COMMIT: string | undefined;
 /** The path of the executable that `npm run build` makes; undefined where Bun runs the sources. */
 const executable = typeof BUILD_COMMIT === "string" ? process.execPath : undefined;
 
+/** The program and its first arguments, to start a command in a process of its own. */
+export function ownProgram(): string[] {
+  return executable === undefined ? [process.execPath, ...process.execArgv, Bun.main] : [executable];
+}
+
 /** Such as `plantstore`, `bin/plantstore`, `npx plantstore` or `yarn plantstore`. */
 export function commandName(environment: NodeJS.ProcessEnv = host().environment): string {
   const path = environment[variable] ?? executable;

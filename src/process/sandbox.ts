@@ -2,11 +2,13 @@
 // signal.
 
 import packageJson from "../../package.json";
+import { OperatorError } from "../base/operator-error.ts";
 import { printable } from "../base/terminal.ts";
 import { Sessions } from "../console/session/sessions.ts";
 import { tokenField } from "../contract/access.ts";
-import type { Contract } from "../contract/contract.ts";
+import type { Contract, ContractSource } from "../contract/contract.ts";
 import type { Operation } from "../http/operation.ts";
+import { contractChanges } from "../openapi/files/contract-changes.ts";
 import { readContractFile } from "../openapi/files/read-contract-file.ts";
 import { describedLine, sandboxOperations } from "../sandbox/described-operations/sandbox-operation.ts";
 import { withSandboxPage } from "../sandbox/page.ts";
@@ -14,7 +16,7 @@ import { Sandbox } from "../sandbox/sandbox.ts";
 import { type RunningServer, startServer } from "../service/server.ts";
 import { formatBanner, interfaceRows, plainRows, type Row, type ServerAddresses } from "./banner.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
-import { loadExtension, remainingNotes } from "./extension.ts";
+import { type Extension, loadExtension, remainingNotes } from "./extension.ts";
 import { host } from "./host.ts";
 import { hasColours, printError, printLines } from "./output.ts";
 import type { ReadyFile } from "./ready-file.ts";
@@ -27,7 +29,8 @@ import { serverOptions, withListenAdvice } from "./start-server.ts";
 type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed" | "sandboxRules">;
 
 /**
- * Runs a sandbox until a signal stops it.
+ * Runs a sandbox until a signal stops it. With --watch it starts anew, at the same addresses, when the
+ * file of its contract changes.
  *
  * @param readyFile is written when the sandbox is ready.
  * @param stopRequest resolves with another reason to stop.
@@ -37,52 +40,104 @@ export async function runSandbox(
   readyFile: ReadyFile | undefined,
   stopRequest: Promise<string> | undefined,
 ): Promise<void> {
-  const { sandboxToken: token, adminNames = [], trustedProxies = [] } = given;
+  const { contract: file } = given;
+  if (given.watch && file === undefined) throw new OperatorError("--watch needs the file of --contract", 2);
   const extension = await loadExtension(given.extend);
   const now = performance.now.bind(performance);
   await using ownProcess = new ServerProcess(given, now);
   await ownProcess.startTracing();
-  const { events, resources } = ownProcess;
-  const sandbox = await Sandbox.open(
-    {
-      contract: given.contract === undefined ? undefined : await readContractFile(given.contract),
-      token,
-      seed: given.sandboxSeed,
-      rules: given.sandboxRules,
-      adminNames,
-      trustedProxies,
-      cors: given.cors,
-    },
-    ownProcess.storeEvents.onUnavailable,
-  );
-  const { store } = sandbox;
-  const { contract } = store;
+  const source = file === undefined ? undefined : await readContractFile(file);
+  let running = new AsyncDisposableStack();
+  ownProcess.resources.defer(() => running.disposeAsync());
+  const first = await prepareSandbox(given, source, extension, ownProcess);
+  const addresses = await startSandbox(given, first, ownProcess, running);
+  const { url, adminUrl = null, controlUrl, plantsUrls } = addresses;
+  const { contract } = first.sandbox.store;
+  ownProcess.logStart(first.config, addresses);
+  readyFile?.write({
+    url,
+    plantsUrl: plantsUrls[0] ?? url,
+    collections: Object.fromEntries(contract.collections.map(({ name, path }) => [name, url + path])),
+    token: given.sandboxToken,
+    adminUrl,
+    controlUrl: controlUrl ?? null,
+    pid: process.pid,
+  });
+  await printLines(startLines(contract, first.config, addresses, controlUrl));
+  const stop = new AbortController();
+  const stopped = ownProcess.waitForStop(stopRequest).finally(() => stop.abort());
+  if (given.watch && file !== undefined && source !== undefined) {
+    const portOf = (address: string) => Number(new URL(address).port);
+    const kept: SandboxConfig = {
+      ...given,
+      port: portOf(url),
+      adminPort: adminUrl === null ? given.adminPort : portOf(adminUrl),
+    };
+    for await (const change of contractChanges(file, source, stop.signal)) {
+      const report = (message: string) => ownProcess.events.emit({ kind: "notice", message, fields: {} });
+      let next: PreparedSandbox;
+      try {
+        if ("fault" in change) throw new OperatorError(change.fault);
+        next = await prepareSandbox(kept, change, extension, ownProcess);
+      } catch (error) {
+        if (!(error instanceof OperatorError)) throw error;
+        report(`${file} is not taken over: ${error.message}`);
+        continue;
+      }
+      await running.disposeAsync();
+      running = new AsyncDisposableStack();
+      await startSandbox(kept, next, ownProcess, running);
+      report(`${file} has changed: the sandbox serves it, with its seeds`);
+    }
+  }
+  await stopped;
+}
+
+type PreparedSandbox = Awaited<ReturnType<typeof prepareSandbox>>;
+
+/** Makes the store and the operations of a contract. Rejects with an OperatorError if they cannot be. */
+async function prepareSandbox(
+  given: SandboxConfig,
+  source: ContractSource | undefined,
+  extension: Extension,
+  { storeEvents }: ServerProcess,
+) {
+  const { sandboxToken: token, adminNames = [], trustedProxies = [] } = given;
+  const { sandboxSeed: seed, sandboxRules: rules, cors } = given;
+  const options = { contract: source, token, seed, rules, adminNames, trustedProxies, cors };
+  const sandbox = await Sandbox.open(options, storeEvents.onUnavailable);
+  const { contract } = sandbox.store;
   // The console is that of collections.
   const config: SandboxConfig = contract.collections.length > 0 ? given : { ...given, console: "off" };
   const own = await extension(contract);
-  resources.use(store);
-  const wallNow = () => sandbox.clock.now();
+  const simulated: Operation[] = [];
+  const server = await serverOptions(config, contract, own, (others) => {
+    simulated.push(...sandboxOperations(contract.document, others, contract.errors.shape));
+    return simulated;
+  });
+  for (const note of remainingNotes(sandbox.notes, [...own, ...simulated])) printError(`contract: ${note}`);
+  if (simulated.length > 0) printError(`contract: ${describedLine(simulated)}`);
+  return { sandbox, config, server };
+}
 
-  const parts = { store, events, now, wallNow };
+/** Starts a sandbox, which ends with the resources, and returns its addresses. */
+async function startSandbox(
+  { port, host: publicHost }: SandboxConfig,
+  { sandbox, config, server: { wrapHandler: withDocumentation, ...options } }: PreparedSandbox,
+  { events }: ServerProcess,
+  resources: AsyncDisposableStack,
+) {
+  const { store } = sandbox;
+  const now = performance.now.bind(performance);
+  resources.use(store);
+  const parts = { store, events, now, wallNow: () => sandbox.clock.now() };
   const console = createConsole(config, parts);
   resources.defer(() => console?.close());
   const sessions = console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
-  const simulated: Operation[] = [];
-  const { wrapHandler: withDocumentation, ...options } = await serverOptions(
-    config,
-    contract,
-    own,
-    (others) => {
-      simulated.push(...sandboxOperations(contract.document, others, contract.errors.shape));
-      return simulated;
-    },
-  );
-  for (const note of remainingNotes(sandbox.notes, [...own, ...simulated])) printError(`contract: ${note}`);
-  if (simulated.length > 0) printError(`contract: ${describedLine(simulated)}`);
-  const { arrivalSecondsMax } = config;
+  const { arrivalSecondsMax, drainSecondsMax } = config;
   const { basePath = "" } = options;
-  const field = tokenField(contract.access);
+  const field = tokenField(store.contract.access);
   const control = sandbox.control({
     sessions,
     reloadTokens: () => server.reloadTokens(),
@@ -96,7 +151,11 @@ export async function runSandbox(
       listener: false,
       wrapHandler: (next) =>
         sandbox.wrapHandler(
-          withSandboxPage(withDocumentation?.(next) ?? next, { token, field, controlUrl }),
+          withSandboxPage(withDocumentation?.(next) ?? next, {
+            token: config.sandboxToken,
+            field,
+            controlUrl,
+          }),
           {
             basePath,
             operations: options.operations ?? [],
@@ -110,26 +169,12 @@ export async function runSandbox(
     }),
   );
   resources.use(server);
-  const { host: publicHost, port, drainSecondsMax } = config;
   const listener = await withListenAdvice(() =>
     sandbox.listen({ host: publicHost, port, basePath, respond: (request) => server.fetch(request) }),
   );
   resources.defer(() => listener.stop(drainSecondsMax * 1_000));
-
   const addresses = addressesOf(config, { url: sandbox.url, adminUrl: server.adminUrl });
-  ownProcess.logStart(config, addresses);
-  const { url, adminUrl = null } = addresses;
-  readyFile?.write({
-    url,
-    plantsUrl: sandbox.plantsUrls[0] ?? url,
-    collections: Object.fromEntries(contract.collections.map(({ name, path }) => [name, url + path])),
-    token,
-    adminUrl,
-    controlUrl: controlUrl() ?? null,
-    pid: process.pid,
-  });
-  await printLines(startLines(contract, config, addresses, controlUrl()));
-  await ownProcess.waitForStop(stopRequest);
+  return { ...addresses, plantsUrls: sandbox.plantsUrls, controlUrl: controlUrl() };
 }
 
 /** Makes a banner for a terminal; otherwise the base URL is the first line. */

@@ -18,6 +18,7 @@ import { loadExtension, remainingNotes } from "./extension.ts";
 import { host } from "./host.ts";
 import { hasColours, issueToken, printLines } from "./output.ts";
 import { ServerProcess } from "./server-process.ts";
+import { watchContract } from "./watch-contract.ts";
 
 /**
  * Runs the server until a signal stops it.
@@ -29,6 +30,8 @@ export async function serve(
   accompany?: (addresses: ServerAddresses, store: PlantStore) => AsyncDisposable,
 ): Promise<void> {
   // Validate settings before opening anything.
+  if (config.watch && config.contract === undefined)
+    throw new OperatorError("--watch needs the file of --contract", 2);
   const { tlsCertificate, tlsKey } = config;
   const certificate =
     tlsCertificate === undefined || tlsKey === undefined
@@ -64,7 +67,7 @@ export async function serve(
     now,
     wallNow: Date.now,
   };
-  const { startConfigured } = await loading;
+  const { startConfigured, assertServable } = await loading;
   held?.[Symbol.dispose]();
   const server = await startConfigured(config, { ...parts, certificate }, ownProcess.resources);
 
@@ -73,6 +76,16 @@ export async function serve(
   // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, store, server, ownProcess.events.emit);
   await using _ = accompany?.(addresses, store);
+  await using __ =
+    config.watch && config.contract !== undefined
+      ? watchContract({
+          file: config.contract,
+          source: await readContractFile(config.contract),
+          database: config.database,
+          assertServable: async (wanted) => assertServable(config, wanted, await extension(wanted)),
+          emit: ownProcess.events.emit,
+        })
+      : undefined;
   await ownProcess.waitForStop();
 }
 
@@ -82,7 +95,7 @@ export async function serve(
  */
 function assertSameAs(config: ServeConfig, own: Contract): (contract: Contract) => void {
   return ({ source }) => {
-    if (config.contract !== undefined && source.text !== own.source.text)
+    if (config.contract !== undefined && !config.watch && source.text !== own.source.text)
       throw new OperatorError(
         `the store has got another contract than --contract ${config.contract}; start the server without it, or with that one`,
       );

@@ -53,15 +53,6 @@ export interface Setting<Value> {
 
 type Settings = Readonly<Record<string, Setting<unknown>>>;
 
-const contract = {
-  contract: {
-    flag: "--contract <file>",
-    description:
-      "OpenAPI description of what is served, in YAML or JSON; if not set, that of the store, and of the Plant Store for a new one",
-    parse: parseText,
-  },
-} satisfies Settings;
-
 /** A flag without an argument. */
 const switchSetting = (flag: string, description: string) => ({
   flag,
@@ -69,6 +60,16 @@ const switchSetting = (flag: string, description: string) => ({
   description,
   parse: parseSwitch,
 });
+
+const contract = {
+  contract: {
+    flag: "--contract <file>",
+    description:
+      "OpenAPI description of what is served, in YAML or JSON; if not set, that of the store, and of the Plant Store for a new one",
+    parse: parseText,
+  },
+  watch: switchSetting("--watch", "take over the contract when its file, or one that it refers to, changes"),
+} satisfies Settings;
 
 const listener = {
   host: {
