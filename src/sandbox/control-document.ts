@@ -60,7 +60,7 @@ export function controlDocument(contract: Contract): ControlDocument {
             collection: nameSchema(collections.map(controlName)),
             operation: { description: "The operationId.", ...nameSchema(operationNames(contract)) },
             id: {
-              description: "The id of the plant, in the body or in the path.",
+              description: "The id of the resource, in the body or in the path.",
               ...anyOf(collections.map((collection) => valueSchema(idSchema(collection)))),
             },
           }),

@@ -6,8 +6,8 @@ import { replacePlants } from "./edit-plants.ts";
 
 export function deleteCommand(): Command {
   const command = new Command("delete")
-    .description("delete plants")
-    .argument("<ids...>", "ids of the plants")
+    .description("delete resources")
+    .argument("<ids...>", "ids of the resources")
     .addHelpText(
       "after",
       `

@@ -35,7 +35,7 @@ type ExportConfig = Config<(typeof settingNames)[number]>;
 
 export function exportCommand(): Command {
   const command = new Command("export")
-    .description("print plants, ordered by id")
+    .description("print resources, ordered by id")
     .argument("[group...]", "export only those of a group, as --FIELD VALUE, such as --tag tree")
     .allowUnknownOption()
     .addHelpText(

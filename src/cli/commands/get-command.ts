@@ -15,8 +15,8 @@ import { withStore } from "./with-store.ts";
 
 export function getCommand(): Command {
   const command = new Command("get")
-    .description("print one plant as JSON")
-    .argument("<id>", "id of the plant");
+    .description("print one resource as JSON")
+    .argument("<id>", "id of the resource");
   return withSettings(
     command,
     ["collection", "database", "withCreation"],

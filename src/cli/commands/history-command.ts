@@ -53,8 +53,8 @@ const printedIdsMax = 10;
 
 export function historyCommand(): Command {
   const command = new Command("history")
-    .description("print who changed or deleted plants, latest first, undo a run, or forget edits")
-    .argument("[ids...]", "only the edits of the plant with this id; several for --forget")
+    .description("print who changed or deleted resources, latest first, undo a run, or forget edits")
+    .argument("[ids...]", "only the edits of the resource with this id; several for --forget")
     .addHelpText(
       "after",
       `

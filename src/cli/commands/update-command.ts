@@ -12,11 +12,11 @@ import { assertFlags, type FieldFlag, flagOf, parseFieldFlags } from "./field-fl
 
 export function updateCommand(): Command {
   const command = new Command("update")
-    .description("change fields of a plant")
-    .argument("<id>", "id of the plant")
+    .description("change fields of a resource")
+    .argument("<id>", "id of the resource")
     .argument("[fields...]", "the fields to change, as --FIELD VALUE, or --remove-FIELD, such as --tag tree")
     .allowUnknownOption()
-    .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
+    .addHelpText("after", "\nA later create with this id is compared with the changed resource.");
   const names = ["collection", "database", "bodyBytesMax"] as const;
   return withSettings(command, names, async (config, text: string, args: string[]) => {
     assertFlags(args);

@@ -378,12 +378,12 @@ const commandSettings = {
   },
   sinceId: {
     flag: "--since-id <id>",
-    description: "export only plants with an id greater than this",
+    description: "export only resources with an id greater than this",
     parse: parseText,
   },
   withCreation: switchSetting(
     "--with-creation",
-    "show also when and with which token each plant was created",
+    "show also when and with which token each resource was created",
   ),
   historySince: {
     flag: "--since <time>",
@@ -397,7 +397,7 @@ const commandSettings = {
   },
   historyForget: switchSetting(
     "--forget",
-    "erase the edits of these plants from the history, or those before --before, for good; shows how many without --yes",
+    "erase the edits of these resources from the history, or those before --before, for good; shows how many without --yes",
   ),
   historyBefore: {
     flag: "--before <time>",
