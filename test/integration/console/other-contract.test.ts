@@ -75,8 +75,15 @@ for (const engine of engines)
       expect(edit.json).toMatchObject({ edited: 1, left: [] });
       const edited = created.with(3, "2.00").with(6, '[{"sku":"tea","price":0.10}]').with(7, "null");
       expect(await shownRows()).toEqual([edited]);
-      const { edits } = (await client.read("edits?id=7")).json as { edits: Record<string, string[]>[] };
-      expect(at.map((index) => edits[0]?.before?.[index] ?? null)).toEqual(created.slice(1));
+      const { edits } = (await client.read("edits?id=7")).json as {
+        edits: { changes: { name: string; before: string | null; after: string | null }[] }[];
+      };
+      const changes = edits[0]?.changes.map(({ name, before, after }) => [name, before, after]) ?? [];
+      expect(changes.toSorted()).toEqual([
+        ["items", created[6] ?? "", edited[6] ?? ""],
+        ["note", null, "null"],
+        ["weight", "19.90", "2.00"],
+      ]);
 
       const csv =
         'id,sender,fragile,weight,status,items\n9,Eve,false,0.5,packed,"[{""sku"":""ink""}]"\n10,Eve,no,,,\n';
@@ -146,9 +153,9 @@ for (const engine of engines)
         left: [],
       });
       const { edits } = (await client.read(`edits?${new URLSearchParams({ id: "a b:c" })}`)).json as {
-        edits: { run: string; after: string[] }[];
+        edits: { run: string; changes: { after: string | null }[] }[];
       };
-      expect(edits[0]?.after).toEqual(["new", "0.50"]);
+      expect(edits[0]?.changes.map(({ after }) => after)).toEqual(["new", "0.50"]);
       expect((await edit("delete")).json).toMatchObject({ edited: 0, left: ["a b:c"] });
       expect(
         (await client.write("edits/undo", { run: edits[0]?.run ?? "", id: "a b:c" })).json,
