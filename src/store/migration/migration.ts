@@ -116,7 +116,10 @@ interface OpeningStore {
   readonly mayMigrate: boolean;
   readonly find: () => FoundStore | Promise<FoundStore>;
   /** Runs work in a transaction, for which it may wait. */
-  readonly transaction: <Result>(work: () => SqlWork<Result>) => Result | Promise<Result>;
+  readonly transaction: <Result>(
+    work: () => SqlWork<Result>,
+    mode?: "read" | "write",
+  ) => Result | Promise<Result>;
   /** Runs upgradeWork in one transaction. */
   readonly migrate: (migration: Migration) => MigrationResult | Promise<MigrationResult>;
   /**
@@ -240,9 +243,10 @@ async function prepared(
 ): Promise<Scan> {
   const scan = new Scan(engine, change);
   if (change.from === undefined) return scan;
-  await transaction(() => reportWork(change, dropFields));
+  // Counting takes long, and must not keep creates waiting.
+  await transaction(() => reportWork(change, dropFields), "read");
   if (scan.isNeeded) {
-    const rows = await transaction(() => scan.count());
+    const rows = await transaction(() => scan.count(), "read");
     await transaction(() => scan.begin());
     try {
       await scan.readAll(transaction, (done) => onProgress(done, rows));

@@ -77,12 +77,13 @@ const pauseMsMax = 50;
 /** Runs work in transactions, with a pause between two of them as long as the first one took. */
 function pausingTransactions(database: Database, path: string) {
   let lastMs = 0;
-  return async <Result>(work: () => SqlWork<Result>): Promise<Result> => {
+  return async <Result>(work: () => SqlWork<Result>, mode = "write"): Promise<Result> => {
     if (lastMs > 0) await Bun.sleep(Math.min(lastMs, pauseMsMax));
     return describingErrors(path, () => {
       shortenWal(database);
       const startedAt = performance.now();
-      const result = database.transaction(() => runWork(database, work())).immediate();
+      const run = database.transaction(() => runWork(database, work()));
+      const result = mode === "read" ? run.deferred() : run.immediate();
       lastMs = performance.now() - startedAt;
       return result;
     });
