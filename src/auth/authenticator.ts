@@ -43,7 +43,10 @@ export function missingTokenError(access: Access): ApiError {
 export function invalidTokenError(error: ApiError, access: Access): ApiError {
   if (isBearerOnly(access)) return error;
   const challenge = challengeOf(access, ', error="invalid_token"');
-  return new ApiError("invalidToken", error.message.replace("bearer token", nameOf(access)), { challenge });
+  return new ApiError("invalidToken", error.message.replace("bearer token", nameOf(access)), {
+    ...error.details,
+    challenge,
+  });
 }
 
 function isBearerOnly(access: Access): boolean {

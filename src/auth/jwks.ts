@@ -13,6 +13,8 @@ export interface IdentityProvider {
   readonly issuer: string;
   /** The value that the tokens' `aud` must be or contain. */
   readonly audience: string;
+  /** The claim that has the audience; "aud" by default. An `aud` beside it must have it, too. */
+  readonly audienceClaim?: string | undefined;
   /** Claims that tokens must have besides, such as repository_owner=acme; none by default. */
   readonly claims?: readonly string[] | undefined;
   /** Undefined to discover it from the issuer's metadata. */

@@ -1,6 +1,7 @@
 // Verifies an identity provider's JWTs (RFC 7519, 8725 and 9068), and caches the verified ones.
 
 import {
+  decodeJwt,
   decodeProtectedHeader,
   errors,
   type JWTPayload,
@@ -14,6 +15,7 @@ import type { Emit } from "../base/server-event.ts";
 import { printable } from "../base/terminal.ts";
 import { type AuthResult, type Caller, creatorName } from "./caller.ts";
 import { type IdentityProvider, ProviderKeys } from "./jwks.ts";
+import { checkClaims } from "./jwt-claims.ts";
 import { hashToken } from "./token.ts";
 import { waitingMax } from "./token-cache.ts";
 
@@ -23,20 +25,14 @@ const algorithms = [
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-/** RFC 9068, section 2.1, and the `typ` of older providers. A logout token has another one. */
-const accessTokenTypes = /^(?:application\/)?(?:at\+)?jwt$/i;
-
 /** The tolerance for `nbf`, as the provider's clock may be ahead of ours. `exp` has none. */
 const clockSecondsMax = 10;
-
-/** The last second of the year 9999. A later `exp` is in milliseconds by mistake, or Infinity. */
-const expSecondsMax = 253_402_300_799;
 
 /** Claims are checked after the signature: only the holder of a genuine token learns about them. */
 const badSignature = invalidToken(
   "it is malformed, or no key of the identity provider has signed it. Get a new one from the identity provider.",
 );
-const expired = invalidToken("it has expired. Get a new one from the identity provider.");
+const expired = invalidToken("it has expired, by its exp. Get a new one from the identity provider.");
 const notYetValid = invalidToken(
   "it is not valid yet, by its nbf and the clock of this server. Try again later.",
 );
@@ -46,9 +42,6 @@ const subjectUnstorable = (claim: string) =>
   invalidToken(
     `its ${claim} has more than ${subjectCharactersMax} characters, or one that is not printable. Get a token with another ${claim} from the identity provider.`,
   );
-const claimMismatch = invalidToken(
-  "its claims are not valid for this service; request a token issued for it from the identity provider.",
-);
 const keysUnavailable = unavailable("The identity provider is unreachable, so the token cannot be verified");
 const keysTooRecent = unavailable(
   "The identity provider was just asked for its keys, and the token's is not among them",
@@ -104,7 +97,7 @@ export class JwtVerifier {
     const hash = hashToken(token);
     const verified = this.#verified.get(hash);
     if (verified !== undefined) return this.#checkExpiry(verified);
-    if (!token.split(".").every(isCanonicalBase64url)) return badSignature;
+    if (!token.split(".").every(isCanonicalBase64url)) return this.#unverified(token, badSignature);
     // A signature waits for a thread, and its request holds what arrives of its body.
     return this.#verifications < waitingMax(hasLongBody)
       ? this.#verifyNew(token, hash)
@@ -118,38 +111,54 @@ export class JwtVerifier {
     this.#keyLookups++;
     const found = await this.#keys.look(keyIdOf(token)).finally(() => this.#keyLookups--);
     if (found === "unreachable") return keysUnavailable;
-    if (found === "tooSoon") return keysTooRecent;
+    if (found === "tooSoon") return this.#unverified(token, keysTooRecent);
     const second = await this.#verifyOnce(token, hash);
-    return second === "unknownKey" ? badSignature : second;
+    return second === "unknownKey" ? this.#unverified(token, badSignature) : second;
   }
 
   async #verifyOnce(token: string, hash: string): Promise<AuthResult | "unknownKey"> {
-    const { issuer, audience, claims = [] } = this.#provider;
     const cache = this.#verified;
     this.#verifications++;
     try {
       const jwt = await verifyWithKeys(token, this.#keys.getKey, {
         algorithms,
-        issuer,
-        audience,
-        requiredClaims: ["exp"],
         clockTolerance: clockSecondsMax,
         currentDate: new Date(this.#now()),
       });
-      const expiresAt = expiryOf(jwt);
-      if (expiresAt === undefined || !hasClaims(jwt.payload, claims)) return claimMismatch;
-      const identity = identityOf(jwt.payload, issuer);
+      const { payload, protectedHeader } = jwt;
+      const wrong = checkClaims(payload, protectedHeader.typ, this.#provider);
+      if (wrong !== undefined) return wrong;
+      const identity = identityOf(payload, this.#provider.issuer);
       if (identity instanceof ApiError) return identity;
+      const expiresAt = Number(payload.exp) * 1_000;
       const verified = { caller: { ...identity, creator: undefined }, expiresAt };
       cache.set(hash, verified);
       const [oldest] = cache.keys();
       if (cache.size > verifiedTokensMax && oldest !== undefined) cache.delete(oldest);
       return this.#checkExpiry(verified);
     } catch (error) {
-      return error instanceof errors.JWKSNoMatchingKey ? "unknownKey" : errorOfJose(error);
+      if (error instanceof errors.JWKSNoMatchingKey) return "unknownKey";
+      const isGenuine =
+        error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed;
+      if (!isGenuine) return this.#unverified(token, badSignature);
+      const { typ } = decodeProtectedHeader(token);
+      return checkClaims(error.payload, typ, this.#provider) ?? errorOfTimes(error);
     } finally {
       this.#verifications--;
     }
+  }
+
+  /** Adds to an error, for the log, which claim is wrong: the token may be of another provider. */
+  #unverified(token: string, error: ApiError): ApiError {
+    let wrong: ApiError | undefined;
+    try {
+      wrong = checkClaims(decodeJwt(token), decodeProtectedHeader(token).typ, this.#provider);
+    } catch {
+      // It is no JWT.
+    }
+    if (wrong === undefined) return error;
+    const logged = `${error.message} If it is genuine: ${wrong.details.logged ?? wrong.message}`;
+    return new ApiError(error.code, error.message, { ...error.details, logged });
   }
 
   /** Exact to the millisecond, without the clock tolerance of the other claims. */
@@ -198,30 +207,6 @@ function isCanonicalBase64url(part: string): boolean {
 }
 
 /**
- * When a token expires, in milliseconds since the epoch; undefined if a claim or header that jose
- * does not check is wrong for an access token of this service.
- */
-function expiryOf({ payload, protectedHeader }: JWTVerifyResult): number | undefined {
-  const { exp = Number.POSITIVE_INFINITY, cnf } = payload;
-  const { typ = "JWT" } = protectedHeader;
-  if (exp > expSecondsMax || typeof typ !== "string" || !accessTokenTypes.test(typ)) return undefined;
-  // RFC 7800: the holder must prove possession of a key, for which this interface has no means.
-  return cnf === undefined ? exp * 1_000 : undefined;
-}
-
-/** Whether a token has each claim of a list such as ["repository_owner=acme"], or a list with it. */
-function hasClaims(payload: JWTPayload, claims: readonly string[]): boolean {
-  return claims.every((claim) => {
-    const [, name = "", wanted] = /^([^=]+)=(.+)$/.exec(claim) ?? [];
-    const found = Object.hasOwn(payload, name) ? payload[name] : undefined;
-    const values: readonly unknown[] = Array.isArray(found) ? found : [found];
-    return values.some(
-      (value) => /^(?:string|number|boolean)$/.test(typeof value) && String(value) === wanted,
-    );
-  });
-}
-
-/**
  * The caller: the subject, or else the client (RFC 9068, section 2.2; OpenID Connect Core 1.0,
  * section 2). A client that has the name of a subject is somebody else, so its issuer says which
  * claim it is from.
@@ -248,8 +233,9 @@ function isText(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-function errorOfJose(error: unknown): ApiError {
+/** The error of a genuine token whose times are wrong. */
+function errorOfTimes(error: errors.JWTExpired | errors.JWTClaimValidationFailed): ApiError {
   if (error instanceof errors.JWTExpired) return expired;
-  if (!(error instanceof errors.JWTClaimValidationFailed)) return badSignature;
-  return error.claim === "nbf" && error.reason === "check_failed" ? notYetValid : claimMismatch;
+  if (error.claim === "nbf" && error.reason === "check_failed") return notYetValid;
+  return invalidToken(`its ${error.claim} is not a number. Configure the identity provider to issue one.`);
 }

@@ -156,7 +156,7 @@ export async function serverOptions(
   const operations = [...offered, ...simulate(unservedOf(described, offered))];
   const contract = { ...described, otherOperations: unservedOf(described, operations) };
   const basePath = config.basePath + contract.basePath;
-  const { jwtIssuer: issuer, jwtAudience: audience, jwtClaim: claims, jwksUrl } = config;
+  const { jwtIssuer: issuer, jwtAudience: audience, jwtAudienceClaim, jwtClaim: claims, jwksUrl } = config;
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath,
@@ -170,7 +170,7 @@ export async function serverOptions(
     identityProvider:
       issuer === undefined || audience === undefined
         ? undefined
-        : { issuer, audience, claims, jwksUrl, keysAgeMsMax },
+        : { issuer, audience, audienceClaim: jwtAudienceClaim, claims, jwksUrl, keysAgeMsMax },
   };
 }
 

@@ -112,6 +112,7 @@ interface IdentitySetup extends Pick<ServerOptions, "rateLimit"> {
   /** Undefined to discover it. */
   readonly jwksUrl?: string;
   readonly claims?: readonly string[];
+  readonly audienceClaim?: string;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly intervals?: Pick<IdentityProvider, "keysAgeMsMax" | "keysIntervalMsMin">;
@@ -120,9 +121,16 @@ interface IdentitySetup extends Pick<ServerOptions, "rateLimit"> {
 /** Starts a server in this process that accepts an issuer's JWTs, with a store of its own. */
 export async function startWithIdentity(
   issuer: string,
-  { jwksUrl, claims, now = Date.now, intervals = { keysAgeMsMax: 600_000 }, rateLimit }: IdentitySetup = {},
+  {
+    jwksUrl,
+    claims,
+    audienceClaim,
+    now = Date.now,
+    intervals = { keysAgeMsMax: 600_000 },
+    rateLimit,
+  }: IdentitySetup = {},
 ) {
-  const identityProvider = { issuer, audience, jwksUrl, claims, ...intervals };
+  const identityProvider = { issuer, audience, audienceClaim, jwksUrl, claims, ...intervals };
   const server = await startInProcess({ identityProvider, wallNow: now, rateLimit, admin: undefined });
   const create = (token: string) => post({ url: server.url, token }, plantJson(freshId(), "Monstera"));
   return {

@@ -152,8 +152,8 @@ function assertConsistent(config: Partial<ServeConfig>): void {
       `--in-flight-bytes-max must be at least ${pageBytesMax} with the operation list, whose page may take as much`,
       2,
     );
-  const { jwtIssuer, jwtAudience, jwtClaim, jwksUrl } = config;
-  const isJwt = (jwtIssuer ?? jwtAudience ?? jwtClaim ?? jwksUrl) !== undefined;
+  const { jwtIssuer, jwtAudience, jwtAudienceClaim, jwtClaim, jwksUrl } = config;
+  const isJwt = (jwtIssuer ?? jwtAudience ?? jwtAudienceClaim ?? jwtClaim ?? jwksUrl) !== undefined;
   if (isJwt && (jwtIssuer === undefined || jwtAudience === undefined)) {
     const missing = jwtIssuer === undefined ? "--jwt-issuer" : "--jwt-audience";
     throw new OperatorError(`${missing} is missing: JWTs require both --jwt-issuer and --jwt-audience`, 2);

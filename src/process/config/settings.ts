@@ -212,6 +212,12 @@ const jwt = {
     repeated: "refused",
     parse: parseText,
   },
+  jwtAudienceClaim: {
+    flag: "--jwt-audience-claim <name>",
+    description: "claim of a JWT that has the audience, such as client_id for Amazon Cognito; aud if not set",
+    repeated: "refused",
+    parse: parseText,
+  },
   jwtClaim: {
     flag: "--jwt-claim <name=value>",
     description:

@@ -20,10 +20,17 @@ const why = {
     "its sub has more than 512 characters, or one that is not printable. Get a token with another sub from the identity provider.",
   badSignature:
     "it is malformed, or no key of the identity provider has signed it. Get a new one from the identity provider.",
-  expired: "it has expired. Get a new one from the identity provider.",
+  expired: "it has expired, by its exp. Get a new one from the identity provider.",
   notYetValid: "it is not valid yet, by its nbf and the clock of this server. Try again later.",
-  claimMismatch:
-    "its claims are not valid for this service; request a token issued for it from the identity provider.",
+  aud: 'its aud is "urn:other", not "urn:example:plants". Request a token for this service from its identity provider.',
+  noAud:
+    'its aud is missing, not "urn:example:plants". Request a token for this service from its identity provider.',
+  noExp:
+    "its exp is missing, not a time in seconds before the year 10000. Configure the identity provider to issue one.",
+  nbf: "its nbf is not a number. Configure the identity provider to issue one.",
+  cnf: "its cnf binds it to a key (DPoP, mutual TLS), which this service cannot check. Request one without it from the identity provider.",
+  logout: 'its typ is "logout+jwt", so it is no access token. Request one from the identity provider.',
+  noType: "its typ is null, so it is no access token. Request one from the identity provider.",
 } as const;
 
 type Json = Parameters<typeof claimsOf>[1];
@@ -85,18 +92,16 @@ function respell(token: string): string {
 
 /** Each is made from a token that is accepted. */
 test.each<[name: string, reason: keyof typeof why, edit: (token: string) => string]>([
-  ["another audience", "claimMismatch", () => sign({ aud: "urn:other" })],
-  ["no audience", "claimMismatch", () => sign({ aud: undefined })],
-  ["an issuer with a slash more", "claimMismatch", () => sign({ iss: `${provider.issuer}/` })],
-  ["no exp", "claimMismatch", () => sign({ exp: undefined })],
-  ["exp in milliseconds", "claimMismatch", () => sign({ exp: Date.now() + 600_000 })],
-  ["exp 1e300", "claimMismatch", () => sign({ exp: 1e300 })],
-  ["bound to a key that the sender must prove", "claimMismatch", () => sign({ cnf: { jkt: "x" } })],
-  ["the type of a logout token", "claimMismatch", () => sign({}, { typ: "logout+jwt" })],
-  ["a type that is not a string", "claimMismatch", () => sign({}, { typ: null })],
+  ["another audience", "aud", () => sign({ aud: "urn:other" })],
+  ["no audience", "noAud", () => sign({ aud: undefined })],
+  ["another audience, expired", "aud", () => sign({ aud: "urn:other", exp: 1 })],
+  ["no exp", "noExp", () => sign({ exp: undefined })],
+  ["bound to a key that the sender must prove", "cnf", () => sign({ cnf: { jkt: "x" } })],
+  ["the type of a logout token", "logout", () => sign({}, { typ: "logout+jwt" })],
+  ["a type that is not a string", "noType", () => sign({}, { typ: null })],
   ["expired a second ago", "expired", () => sign({ exp: nowSeconds() - 1 })],
   ["not yet valid", "notYetValid", () => sign({ nbf: nowSeconds() + 60 })],
-  ["nbf as text", "claimMismatch", () => sign({ nbf: "0" })],
+  ["nbf as text", "nbf", () => sign({ nbf: "0" })],
   [
     "an attacker's, under a known kid",
     "badSignature",
@@ -147,4 +152,44 @@ test("a key, or a URL of keys, in the token itself is ignored", async () => {
     for (const header of headers)
       await expectRejected(attacker.sign(claimsOf(provider.issuer), { kid, ...header }), "badSignature");
   expect(attackersServer.requests).toEqual([]);
+});
+
+test("an issuer with a slash more, and an exp that is no time in seconds", async () => {
+  const iss = `${provider.issuer}/`;
+  const slash = "They differ in the slash at the end: ask the operator to set --jwt-issuer to";
+  expect((await identity.create(sign({ iss }))).text).toContain(slash);
+  expect((await identity.create(sign({ iss: "https://other.example" }))).text).not.toContain("slash");
+  for (const exp of [Date.now() + 600_000, 1e300])
+    expect((await identity.create(sign({ exp }))).text).toContain("its exp is ");
+});
+
+/** The message in the log for the last request. */
+function logged(): string | undefined {
+  const last = identity.events.findLast((event) => event.kind === "requestCompleted");
+  return last?.kind === "requestCompleted" ? last.request.message : undefined;
+}
+
+test("the log alone says which claim of an unverified token is wrong, on one line and cut", async () => {
+  const claims = claimsOf("https://other.example", { sub: "secret" });
+  await expectRejected(attacker.sign(claims, { kid: key.kid }), "badSignature");
+  expect(logged()).toContain(`If it is genuine: `);
+  expect(logged()).toContain(`its iss is "https://other.example", not "${provider.issuer}".`);
+  expect(logged()).not.toContain("secret");
+
+  const iss = "\u2028".repeat(1_000);
+  await expectRejected(attacker.sign(claimsOf(iss), { kid: key.kid }), "badSignature");
+  expect(logged()?.length).toBeLessThan(1_000);
+  expect(logged()).not.toContain("\u2028");
+});
+
+test("the audience is that of another claim where the operator says so, and of aud, if there is one", async () => {
+  await using cognito = await startWithIdentity(provider.issuer, { audienceClaim: "client_id" });
+  const create = async (claims: Json) => (await cognito.create(sign(claims))).status;
+  expect(await create({ aud: undefined, client_id: audience })).toBe(200);
+  expect(await create({ client_id: audience })).toBe(200);
+  expect(await create({ aud: "urn:other", client_id: audience })).toBe(401);
+  // Cognito's ID tokens have the client as their aud, and no client_id.
+  expect(await create({ client_id: undefined })).toBe(401);
+  const answer = await cognito.create(sign({ aud: undefined, client_id: "other" }));
+  expect(answer.text).toContain('its client_id is \\"other\\", not');
 });

@@ -47,6 +47,7 @@ const samples: Partial<Record<SettingName, string>> = {
   otlpEndpoint: "http://127.0.0.1:4318",
   jwtIssuer: "https://id.example/",
   jwtAudience: "urn:example:plants",
+  jwtAudienceClaim: "client_id",
   jwtClaim: "repository_owner=acme",
   jwksUrl: "https://id.example/keys",
 };
