@@ -128,13 +128,17 @@ async function ownOperations(
  * machine.
  */
 function assertTokens({ open, host }: ServeConfig, contract: Contract, own: readonly Operation[]): void {
-  const [operation] = [...openOperations(contract), ...own.filter(({ access }) => access?.isOpen)];
-  if (operation === undefined || (open && isLoopback(host))) return;
-  const described = `the contract's operation ${operation.operationId} needs no token`;
+  const operations = [...openOperations(contract), ...own.filter(({ access }) => access?.isOpen)];
+  if (operations.length === 0 || (open && isLoopback(host))) return;
+  const names = operations.map(({ operationId }) => operationId).join(", ");
+  const described =
+    operations.length === 1
+      ? `the contract's operation ${names} needs no token`
+      : `the contract's operations ${names} need no token`;
   throw new OperatorError(
     open
       ? `${described}, so --open serves it on loopback only, but --host is ${host}; use 127.0.0.1`
-      : `${described}; describe a bearer token as its "security", or serve it on loopback only with --open`,
+      : `${described}; describe a bearer token as ${operations.length === 1 ? "its" : "their"} "security", or serve it on loopback only with --open`,
     2,
   );
 }

@@ -138,7 +138,7 @@ test("serve refuses what needs no token, unless it is wanted on this machine", a
   expect([refused.exitCode, refused.stderr]).toEqual([
     2,
     expect.stringContaining(
-      'the contract\'s operation createPets needs no token; describe a bearer token as its "security", or serve it on loopback only with --open',
+      'the contract\'s operations createPets, listPets, showPetById need no token; describe a bearer token as their "security", or serve it on loopback only with --open',
     ),
   ]);
   const everywhere = await serve("--open", "--host", "0.0.0.0");
