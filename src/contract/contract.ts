@@ -6,6 +6,7 @@ import type { JsonFilter } from "../json/json-filter.ts";
 import type { Json } from "../json/json-values.ts";
 import type { Access } from "./access.ts";
 import type { ErrorFormat } from "./error-format.ts";
+import type { ListSort } from "./list-order.ts";
 import type { IdFormat, PlantId } from "./plant-id.ts";
 import type { SchemaCheck, Work } from "./schema-check.ts";
 import type { FieldType, FieldValue } from "./stored-types.ts";
@@ -168,6 +169,8 @@ export interface ListShape {
     readonly check: SchemaCheck | undefined;
     readonly isRequired: boolean;
   }[];
+  /** How a client asks for another order than that of the ids; undefined if it cannot. */
+  readonly sort: ListSort | undefined;
   /** The other parameters that are described: a request that has one is not served. */
   readonly refused: readonly string[];
 }
@@ -387,6 +390,7 @@ export const ownListShape: ListShape = {
     default: 100,
   },
   filters: [],
+  sort: undefined,
   refused: [],
 };
 

@@ -8,11 +8,13 @@ import type { FieldValue } from "../contract/stored-types.ts";
 import { operationName } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
 import type { PageFilter } from "../store/shared/page.ts";
+import { pageOrder } from "../store/shared/page-order.ts";
 import type { SqlValue } from "../store/sql-connection.ts";
 import { defineOperation } from "./define-operation.ts";
 import { countsAll, listJson, type PageStart } from "./list-envelope.ts";
 import { pageBytesMax } from "./operation-settings.ts";
 import { int32, optional, type Parameter, type Parameters, plantId, required } from "./parameters.ts";
+import { orderOf, parseCursor, placeOf, sortParameters, toCursor } from "./sorted-list.ts";
 
 export function listOperation(collection: Collection): Operation {
   const { words, operations, list: shape } = collection;
@@ -28,12 +30,13 @@ export function listOperation(collection: Collection): Operation {
     path: listPath,
     summary: `List ${words.many}`,
     description:
-      `Returns ${words.many} in the order of their ids. If there are more, \`Link\` has the address of the next page
+      `Returns ${words.many} in the order of their ids${shape.sort === undefined ? "" : `, or in that of \`${shape.sort.name}\``}. If there are more, \`Link\` has the address of the next page
 (RFC 8288). ${isByAfter ? `A page of long texts may have fewer ${words.many} than \`${shape.limit.name}\`.` : ""}`.trim(),
     parameters: {
       ...limitParameter(collection),
       ...pagingParameters(collection),
       ...filterParameters(collection),
+      ...sortParameters(collection),
     },
     responses: {
       200: {
@@ -60,14 +63,35 @@ export function listOperation(collection: Collection): Operation {
         );
       const limit = parameters[shape.limit.name] as number;
       const start = parameters[shape.pagingName] as PageStart;
-      const after = isByAfter ? (start as PlantId | undefined) : undefined;
+      const terms = orderOf(collection, parameters);
+      if (terms instanceof ApiError) return terms;
+      const place =
+        isByAfter && start !== undefined
+          ? await placeOf(collection, terms, start as PlantId, read)
+          : undefined;
+      if (place instanceof ApiError) return place;
+      const isSorted = terms.length > 0;
       const size = Math.min(limit, pagePlantsMax);
       const number = isByAfter ? 0 : (start as number);
       const offset = shape.paging === "page" ? (number - shape.firstPage) * size : number;
       const filter = filterOf(collection, parameters);
+      const order = isSorted
+        ? pageOrder(collection, terms, read.dialect, place, (filter?.parameters.length ?? 0) + 1)
+        : undefined;
+      const after = isSorted ? undefined : place?.id;
       const found = await read.page(
-        { table: collection.table, response, after, offset, size, bytesMax: pageBytesMax, filter, url },
-        filter && filterMsMax,
+        {
+          table: collection.table,
+          response,
+          after,
+          offset,
+          size,
+          bytesMax: pageBytesMax,
+          filter,
+          order,
+          url,
+        },
+        filter || order ? filterMsMax : undefined,
       );
       const { json, count, last, hasMore, isFull, isCutShort } = found;
       if (!isByAfter && limit > size && isFull)
@@ -82,16 +106,20 @@ export function listOperation(collection: Collection): Operation {
         );
       // A page that is full before it has its size is followed by the plants that it leaves out.
       const end = offset + (isCutShort ? count : size);
-      const following = { after: last, offset: end, page: number + 1 }[shape.paging];
+      const cursor = isSorted && found.place ? toCursor(terms, found.place) : last;
+      const following = { after: cursor, offset: end, page: number + 1 }[shape.paging];
       const next = hasMore ? following : undefined;
       const countSql = `SELECT count(*) AS total FROM "${collection.table}" WHERE ${read.inTime}${filter?.sql ?? ""}`;
       const [counted] = countsAll(shape.members)
         ? await read.query<{ total: bigint | number }>(countSql, filter?.parameters, filter && filterMsMax)
         : [];
+      const kept = [...shape.filters.map(({ name }) => name), shape.sort?.name, shape.sort?.direction].filter(
+        (name) => name !== undefined,
+      );
       const addressOf = (at: PageStart) => {
         const query = new URLSearchParams({ [shape.limit.name]: String(limit) });
         if (at !== undefined) query.set(shape.pagingName, String(at));
-        for (const { name } of shape.filters) if (sent.has(name)) query.set(name, sent.get(name) as string);
+        for (const name of kept) for (const value of sent.getAll(name)) query.append(name, value);
         return `${pathname}?${query}`;
       };
       return {
@@ -157,7 +185,15 @@ function pagingParameters(collection: Collection): Parameters {
   const { list, words } = collection;
   const maximum = 2 ** 31 - 1;
   const parameters = {
-    after: () => optional(plantId(collection, `Only ${words.many} with a greater id.`)),
+    after: () => {
+      const parameter = plantId(
+        collection,
+        `Only ${words.many} ${list.sort === undefined ? "with a greater id" : "after it in the order of the list: the cursor of a page, or an id"}.`,
+      );
+      // An integer outside the limits of the contract may be one of an earlier contract.
+      const parse = (text: string) => parameter.parse(text) ?? parseCursor(collection, text);
+      return optional({ ...parameter, parse });
+    },
     offset: () =>
       int32({ description: `The ${words.many} before the page.`, minimum: 0, maximum, default: 0 }),
     page: () =>

@@ -16,6 +16,8 @@ export interface Parameter<Value> extends DescribedParameter {
   readonly parse: (text: string) => Value | undefined;
   /** The value of a query parameter that was not sent; without it the parameter is required. */
   readonly whenAbsent?: { readonly value: Value };
+  /** Whether it may be sent several times, which is a list with commas. */
+  readonly isRepeatable?: boolean;
   /** The name in messages, where the description has another one. */
   readonly shownName?: string;
 }
@@ -132,7 +134,8 @@ export function parseParameters<Declared extends Parameters>(
   for (const [key, parameter] of Object.entries(declared)) {
     const name = parameter.shownName ?? key;
     const segment = segments[key];
-    const sent = segment === undefined ? query.getAll(key) : [segment];
+    const all = segment === undefined ? query.getAll(key) : [segment];
+    const sent = parameter.isRepeatable && all.length > 1 ? [all.join(",")] : all;
     const [text] = sent;
     const value = text === undefined || !isStorable(text) ? undefined : parameter.parse(text);
     if (sent.length > 1) errors.push([`"${name}" must be sent once, but was sent ${sent.length} times`]);

@@ -22,7 +22,7 @@ export interface OperationStore {
    */
   get(collection: Collection, id: PlantId): Promise<StoredPlant | undefined>;
   /** Reads lists. Never delays creates. */
-  readonly read: Pick<ReadConnection, "inTime" | "query" | "page">;
+  readonly read: Pick<ReadConnection, "dialect" | "inTime" | "query" | "page">;
   /** Commits a transaction, see PlantStore.transact. */
   transact(transaction: RecordedTransaction): Promise<EditOutcome>;
   /**
@@ -84,6 +84,7 @@ export async function openOperationStore(
       return found(gets, key, () => new Groups(limits, read)).add(caller, id);
     },
     read: {
+      dialect: sql.dialect,
       inTime: sql.inTime,
       query: (...query: Parameters<SqlConnection["query"]>) =>
         lists.run(caller, () => sql.query(...query)) as Promise<never[]>,

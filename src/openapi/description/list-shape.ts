@@ -11,6 +11,7 @@ import {
   type Representation,
   wholeOf,
 } from "../../contract/contract.ts";
+import { plainName } from "../../contract/list-order.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import { type Place, readable } from "../document/place.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
@@ -20,12 +21,10 @@ import type { DescribedOperation, Success } from "./described-operation.ts";
 import { toFieldValue } from "./example-values.ts";
 import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
 import { isEnforced, valueTypes } from "./field-type.ts";
+import { listKeys, readSort } from "./list-sort.ts";
 import { hasProperties, type Resource, readRepresentation } from "./representations.ts";
 
 const int32Max = 2 ** 31 - 1;
-
-/** A name as those below are written: in lower case, without what separates words. */
-const plainName = (name: string) => name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLowerCase();
 
 type Role = ListShape["paging"] | "limit" | "unknown";
 
@@ -93,11 +92,16 @@ export async function readList(
     parameters.filter((each) => each.role === role).map((each) => ({ ...each, role })),
   )[0];
   const sizes = parameters.filter(({ role }) => role === "limit");
+  const paging = chosen?.role ?? "after";
+  const { array, members } = place === undefined ? ownBody : readBody(place, paging);
+  const response = array === undefined ? wholeOf(resource) : await readItems(array, resource);
   const filters = await filtersOf(parameters, resource);
-  const refused = parameters.filter(
+  const unused = parameters.filter(
     (each) =>
       each.name !== chosen?.name && each !== sizes[0] && !filters.some(({ name }) => name === each.name),
   );
+  const sort = readSort(unused, listKeys(resource, response));
+  const refused = unused.filter(({ name }) => name !== sort?.name && name !== sort?.direction);
   const others = refused.filter(({ role }) => role !== undefined);
   if (chosen === undefined && others[0] !== undefined)
     throw others[0].place.error(`its parameter "${others[0].name}" looks like paging, and is not served`);
@@ -109,8 +113,6 @@ export async function readList(
   for (const { place: at, schema, name } of [chosen, sizes[0]].filter((each) => each !== undefined))
     if (![...valueTypes(schema)].some((type) => type === "integer" || type === "string"))
       throw at.error(`its parameter "${name}" looks like paging, and is neither an integer nor a text`);
-  const paging = chosen?.role ?? "after";
-  const { array, members } = place === undefined ? ownBody : readBody(place, paging);
   const { minimum, default: usual } = chosen?.schema ?? {};
   return {
     shape: {
@@ -121,9 +123,10 @@ export async function readList(
       firstPage: minimum === 0 || usual === 0 ? 0 : 1,
       limit: readLimit(sizes[0]),
       filters,
+      sort,
       refused: refused.map(({ name }) => name),
     },
-    response: array === undefined ? wholeOf(resource) : await readItems(array, resource),
+    response,
     parameters: parameters.map(({ place }) => String(place.at("name").value)),
   };
 }

@@ -1,4 +1,4 @@
-// Reads a page of plants in the order of their ids, and writes its JSON where the rows are: on SQLite
+// Reads a page of plants in the order of their ids, or in another, and writes its JSON where the rows are: on SQLite
 // in the thread that reads, so that no row crosses to the network's. The JSON of a page is limited.
 
 import {
@@ -11,6 +11,7 @@ import {
 import { itemUrl, responseJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { SqlConnection, SqlValue } from "../sql-connection.ts";
+import { type OrderPart, type OrderPlace, orderValues, type PageOrder } from "./page-order.ts";
 import { plantColumns, type StoredRow, storedColumns, timesOf, toPlant, toStored } from "./plant-rows.ts";
 import { query, type SqlWork } from "./sql-work.ts";
 
@@ -31,6 +32,8 @@ export interface PageQuery {
   readonly size: number;
   readonly bytesMax: number;
   readonly filter: PageFilter | undefined;
+  /** Undefined for the order of the ids. */
+  readonly order?: PageOrder | undefined;
   /** The URL of the list, from which those of its plants follow. */
   readonly url: string;
 }
@@ -47,6 +50,8 @@ export interface Page {
   readonly count: number;
   /** The id after which the next page begins; undefined if there is none. */
   readonly last: PlantId | undefined;
+  /** Its place in the order of the page; undefined for that of the ids. */
+  readonly place?: OrderPlace | undefined;
   readonly hasMore: boolean;
   /** Whether there are more plants than the requested size. */
   readonly isFull: boolean;
@@ -77,45 +82,68 @@ export function* pageWork(contract: Contract, inTime: string, page: PageQuery): 
   ].join(" + ");
   const { createdName, updatedName } = page.response;
   const columns = ((createdName ?? updatedName) === undefined ? plantColumns : storedColumns)(collection);
-  const first = filter.parameters.length + 1;
-  const from = after === undefined ? "" : ` AND id > $${first}`;
+  const from = after === undefined ? "" : ` AND id > $${filter.parameters.length + 1}`;
   const parameters = after === undefined ? filter.parameters : [...filter.parameters, after];
-  // One plant more than the page has shows whether there is a next page.
-  const rangeIn = (condition: string) =>
-    `FROM "${page.table}" WHERE ${condition}${filter.sql}${from} ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`;
+  const byId: OrderPart = { where: from, parameters: after === undefined ? [] : [after], by: "id" };
+  const rangeIn = (condition: string, part = byId) =>
+    `FROM "${page.table}" WHERE ${condition}${filter.sql}${part.where}`;
+  /** One plant more than the page has shows whether there is a next page. */
+  const rowsOf = ({ by } = byId, skipped = offset, rows = size + 1) =>
+    ` ORDER BY ${by} LIMIT ${rows} OFFSET ${skipped}`;
 
   // A page whose texts are short takes one statement, which scans too few plants for a time limit. A
   // filter would look for its plants twice.
-  if (page.filter === undefined && offset <= shortOffsetMax) {
-    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${rangeIn("true")}) AS sizes) <= ${bytesMax}`;
-    const found = yield* query<Row>(`SELECT ${columns} ${rangeIn(isShort)}`, parameters);
+  if (page.filter === undefined && page.order === undefined && offset <= shortOffsetMax) {
+    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${rangeIn("true")}${rowsOf()}) AS sizes) <= ${bytesMax}`;
+    const found = yield* query<Row>(`SELECT ${columns} ${rangeIn(isShort)}${rowsOf()}`, parameters);
     if (found.length > 0) {
       const rows = found.slice(0, size);
       return written(collection, page, rows, found.length > size, rows.at(-1)?.id);
     }
   }
 
-  const sizes = yield* query<{ id: PlantId; bytes: bigint | number }>(
-    `SELECT id, ${bytes} AS bytes ${rangeIn(inTime)}`,
-    parameters,
-  );
+  const sizes: SizeRow[] = [];
+  let skipped = offset;
+  for (const part of page.order?.parts ?? [byId]) {
+    const own = [...filter.parameters, ...part.parameters];
+    const range = rangeIn(inTime, part);
+    const some = yield* query<SizeRow>(
+      `SELECT id, ${bytes} AS "x bytes"${page.order === undefined ? "" : `, ${page.order.columns}`} ${range}${rowsOf(part, skipped, size + 1 - sizes.length)}`,
+      own,
+    );
+    sizes.push(...some);
+    if (sizes.length > size) break;
+    // Those of the next part that are before the page.
+    if (some.length > 0) skipped = 0;
+    else if (skipped > 0 && page.order?.parts.at(-1) !== part) {
+      const [before] = yield* query<{ rows: bigint | number }>(`SELECT count(*) AS rows ${range}`, own);
+      skipped = Math.max(skipped - Number(before?.rows), 0);
+    }
+  }
   const wanted = sizes.slice(0, size);
   const count = countWithin(
-    wanted.map((row) => Number(row.bytes)),
+    wanted.map((row) => Number(row["x bytes"])),
     bytesMax,
   );
-  const [start, end] = [sizes[0]?.id, sizes[count - 1]?.id];
-  // Ends at that id: a plant created meanwhile with a smaller id would push the last one out.
-  const rows =
-    start === undefined || end === undefined
+  const ids = wanted.slice(0, count).map(({ id }) => id);
+  const end = ids.at(-1);
+  // By their ids: a plant that is created meanwhile must not push the last one out.
+  const read =
+    end === undefined
       ? []
       : yield* query<Row>(
-          `SELECT ${columns} FROM "${page.table}" WHERE ${inTime}${filter.sql} AND id >= $${first} AND id <= $${first + 1}
-           ORDER BY id LIMIT ${size}`,
-          [...filter.parameters, start, end],
+          `SELECT ${columns} FROM "${page.table}"
+           WHERE id IN (${ids.map((_, index) => `$${filter.parameters.length + index + 1}`).join(", ")})${filter.sql}`,
+          [...filter.parameters, ...ids],
         );
-  return written(collection, page, rows, sizes.length > size, end, count < wanted.length);
+  const byIds = new Map(read.map((row) => [row.id, row]));
+  const rows = ids.flatMap((id) => byIds.get(id) ?? []);
+  const result = written(collection, page, rows, sizes.length > size, end, count < wanted.length);
+  const last = page.order && sizes.find(({ id }) => id === result.last);
+  return last === undefined ? result : { ...result, place: { values: orderValues(last), id: last.id } };
 }
+
+type SizeRow = { readonly id: PlantId; readonly "x bytes": bigint | number };
 
 /**
  * Writes a page that was read up to the plant `end`.

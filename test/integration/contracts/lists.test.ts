@@ -93,10 +93,10 @@ describe("the page of a list", () => {
       pageable: { pageNumber: 1, offset: 2 },
     });
     expect(await things.list("?page=2&size=2")).toMatchObject({ number: 2, last: true });
-    expect((await things.request("GET", "/things?sort=name")).status).toBe(501);
-    expect(things.collection.notes).toEqual([
-      'a list that is asked for by "sort" is not served: it responds with 501 (at /paths/~1things/get/parameters/0)',
-    ]);
+    expect(await things.list("?sort=done,asc&sort=name,desc&size=2")).toMatchObject({
+      content: [{ name: "e" }, { name: "d" }],
+    });
+    expect(things.collection.notes).toEqual([]);
   });
 
   test("by a page that is required and a number, with links and a nested meta", async () => {
@@ -209,11 +209,11 @@ test("a list has the things whose fields have the values that were sent", async 
   expect((await things.request("GET", "/things?Level=none")).status).toBe(400);
   expect(things.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
     'a list that is asked for by "name" is not served: it responds with 501',
-    'a list that is asked for by "order" is not served: it responds with 501',
   ]);
   // A client that filters must not get everything.
-  for (const query of ["?name=a", "?order=", "?done=true&order=asc"])
-    expect((await things.request("GET", `/things${query}`)).json).toMatchObject({ error: 50100 });
+  expect((await things.request("GET", "/things?name=a")).json).toMatchObject({ error: 50100 });
+  for (const query of ["?order=", "?done=true&order=asc"])
+    expect((await things.request("GET", `/things${query}`)).status).toBe(400);
 });
 
 test("a filter has a schema of its own, and may be required", async () => {
@@ -269,4 +269,70 @@ test("a page by offset ends where it is full, and the next one begins there", as
     at = /<([^>]*)>/.exec(headers.get("link") ?? "")?.[1] ?? "";
   }
   expect([found, at]).toEqual([["a", "b", "c"], ""]);
+});
+
+describe("the order of a list", () => {
+  const sorts = (sort: object, ...more: readonly (readonly [string, object])[]) =>
+    fiveThings([["sort_by", sort], ...more, ["cursor", text], ["limit", integer]], listed);
+  const statusOf = async ({ request }: Awaited<ReturnType<typeof sorts>>, query: string) =>
+    (await request("GET", `/things${query}`)).status;
+
+  test("has a default, and a direction that is a parameter", async () => {
+    await using things = await sorts({ ...text, default: "-name" }, ["order", text]);
+    for (const [query, names] of [
+      ["", "edcba"],
+      ["?sort_by=name", "abcde"],
+      ["?sort_by=+name", "abcde"],
+      ["?sort_by=name&order=desc", "edcba"],
+      ["?sort_by=done,name&order=desc,asc", "bacde"],
+      ["?sort_by=done%20desc,name:DESC", "bedca"],
+      ["?sort_by=id", "abcde"],
+      ["?sort_by=ID_desc", "edcba"],
+    ] as const)
+      expect([query, namesOf(await things.list(query))]).toEqual([query, names]);
+    expect(await statusOf(things, "?sort_by=name&order=up")).toBe(400);
+  });
+
+  test("is one of the properties, and of an enum", async () => {
+    await using things = await sorts({ ...text, enum: ["name", "name_desc", "relevance"] });
+    expect(namesOf(await things.list("?sort_by=name_desc"))).toBe("edcba");
+    expect(await statusOf(things, "?sort_by=relevance")).toBe(501);
+    for (const value of ["level", "none", "-name", "name,relevance"])
+      expect([value, await statusOf(things, `?sort_by=${value}`)]).toEqual([value, 400]);
+    expect(things.collection.notes).toEqual([
+      'a list in the order "relevance" is not served: it responds with 501 (at /paths/~1things/get/parameters/0)',
+    ]);
+  });
+
+  test("is never that of a member that is not shown", async () => {
+    const secret = { body: objectOf({ ...body.properties, key: { ...text, writeOnly: true } }, ["name"]) };
+    await using things = await sandboxOfThings({ ...thingsWith([["sort", text]], listed), ...secret });
+    expect((await things.request("GET", "/things?sort=key")).status).toBe(400);
+    expect((await things.request("GET", "/things?sort=name")).status).toBe(200);
+  });
+
+  test("goes on after a cursor of the same order, and after an id", async () => {
+    await using things = await sorts(text);
+    const { headers } = await things.request("GET", "/things?sort_by=-name&limit=2");
+    const [, next = ""] = /<\/things(.*)>/.exec(headers.get("link") ?? "") ?? [];
+    expect(namesOf(await things.list(next))).toBe("cb");
+    const cursor = /cursor=([^&]+)/.exec(next)?.[1];
+    for (const query of ["", "&sort_by=name", "&sort_by=done"])
+      expect(await statusOf(things, `?cursor=${cursor}${query}`)).toBe(400);
+    expect(await statusOf(things, `?sort_by=-name&cursor=~${btoa("[1,2]")}`)).toBe(400);
+    // As JSON it has lost digits.
+    const [, second] = [...(await things.request("GET", "/things")).text.matchAll(/"id":(\d+)/g)];
+    expect(namesOf(await things.list(`?sort_by=-name&cursor=${second?.[1]}`))).toBe("a");
+    expect(await statusOf(things, "?sort_by=-name&cursor=1")).toBe(400);
+  });
+
+  test("goes on after a long value", async () => {
+    await using things = await sorts(text);
+    const name = "c".repeat(2_000);
+    await things.request("POST", "/things", JSON.stringify({ name }));
+    const { headers } = await things.request("GET", "/things?sort_by=name&limit=4");
+    const [, next = ""] = /<\/things(.*)>/.exec(headers.get("link") ?? "") ?? [];
+    expect(next.length).toBeLessThan(200);
+    expect(namesOf(await things.list(next))).toBe("de");
+  });
 });

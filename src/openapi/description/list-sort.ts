@@ -1,0 +1,99 @@
+// Finds the parameters by which a list can be sorted, and the properties that they may name.
+
+import type { Representation } from "../../contract/contract.ts";
+import {
+  isDescending,
+  type ListKey,
+  type ListSort,
+  parseOrder,
+  plainName,
+} from "../../contract/list-order.ts";
+import type { Json } from "../../json/json-values.ts";
+import type { Place } from "../document/place.ts";
+import { valueTypes } from "./field-type.ts";
+import type { Resource } from "./representations.ts";
+
+interface Parameter {
+  readonly name: string;
+  readonly place: Place;
+  readonly schema: Json;
+  readonly isRequired: boolean;
+}
+
+const sortNames = /^(?:sort|sorts|sortby|sortkey|sortfield|sortcolumn|orderby|order|ordering|orderfield)$/;
+const directionNames =
+  /^(?:order|direction|dir|(?:sort|order)(?:order|dir|direction|type|ascdesc)|sort|orderby|ordering)$/;
+
+/** What a list may be sorted by: every scalar property that is shown, and the times of the store. */
+export function listKeys(
+  { id, fields }: Resource,
+  { createdName, updatedName }: Pick<Representation, "createdName" | "updatedName">,
+): Map<string, ListKey> {
+  const keys = new Map<string, ListKey>([[id.name, "id"]]);
+  for (const [index, { name, type, shown }] of fields.entries())
+    if (shown !== false && type.kind.name !== "json") keys.set(name, index);
+  if (createdName !== undefined) keys.set(createdName, "created");
+  if (updatedName !== undefined) keys.set(updatedName, "updated");
+  return keys;
+}
+
+/** The sort of a list; undefined if none of its parameters describes one. */
+export function readSort(
+  parameters: readonly Parameter[],
+  keys: ReadonlyMap<string, ListKey>,
+): ListSort | undefined {
+  const isOnlyDirection = ({ schema }: Parameter) => {
+    const values = valuesOf(schema) ?? [];
+    return values.length > 0 && values.every((value) => isDescending(value) !== undefined);
+  };
+  const isText = ({ schema }: Parameter) => {
+    const types = valueTypes(schema);
+    return types.size === 0 || types.has("string") || types.has("array");
+  };
+  const candidates = parameters.filter(
+    (each) => sortNames.test(plainName(each.name)) && isText(each) && !isOnlyDirection(each),
+  );
+  // Beside another one, "order" is a direction.
+  const sort = candidates.find(({ name }) => plainName(name) !== "order") ?? candidates[0];
+  if (sort === undefined) return undefined;
+  const direction = parameters.find(
+    (each) =>
+      each !== sort &&
+      directionNames.test(plainName(each.name)) &&
+      (isOnlyDirection(each) ||
+        (!candidates.includes(each) && isText(each)) ||
+        plainName(each.name) === "order"),
+  );
+  const values = valueTypes(sort.schema).has("array") ? undefined : valuesOf(sort.schema);
+  const own = textOf(sort.schema.default);
+  const isServed = (value: string) => parseOrder(value, keys) !== undefined;
+  const refused = [...new Set([...(values ?? []), ...(own === undefined ? [] : [own])])].filter(
+    (value) => !isServed(value),
+  );
+  for (const value of refused)
+    sort.place.note(
+      value === own
+        ? `the default "${value}" of its parameter "${sort.name}" names no property that is served: it is not applied`
+        : `a list in the order "${value}" is not served: it responds with 501`,
+    );
+  return {
+    name: sort.name,
+    direction: direction?.name,
+    keys,
+    default: own !== undefined && isServed(own) ? own : undefined,
+    defaultDirection: textOf(direction?.schema.default),
+    values,
+    refused,
+    isRequired: sort.isRequired,
+  };
+}
+
+/** The texts that a schema has in its enum. */
+function valuesOf({ enum: values }: Json): string[] | undefined {
+  return Array.isArray(values) ? values.filter((value) => typeof value === "string") : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.join(",");
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

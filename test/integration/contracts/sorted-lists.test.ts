@@ -1,0 +1,208 @@
+// Holds sorted lists against a plain sort in memory, on every engine: values of each type, ids of each
+// kind, pages of each kind, and cursors while things come and go.
+
+import { beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { contractServer } from "../../support/contract-server.ts";
+import { engines } from "../../support/engines.ts";
+
+type Value = string | number | boolean | null | undefined;
+type Thing = Readonly<Record<string, Value>>;
+
+/** A number is its text. */
+const numbers = new Set(["price", "weight", "size", "rank", "factor"]);
+
+const decimals = fc.oneof(
+  fc.constantFrom("0", "-0", "0.0", "1", "1.0", "1.00", "-1.25", "-1.2", "-12", "1e3", "1000.0", "-0.001"),
+  fc
+    .tuple(fc.constantFrom("", "-"), fc.bigInt(0n, 10n ** 20n), fc.stringMatching(/^[0-9]{1,17}$/))
+    .map(([sign, whole, below]) => `${sign}${whole}.${below}`),
+  fc.constantFrom(
+    "12345678901234567890123456789012345678",
+    "12345678901234567890123456789012345679",
+    "-12345678901234567890123456789012345678",
+    "0.12345678901234567890123456789012345678",
+  ),
+);
+const times = fc
+  .tuple(
+    fc.constantFrom("2024-02-29", "2023-12-31", "2024-01-01", "2024-03-01", "0001-01-01", "9998-12-31"),
+    fc.constantFrom("00:00:00", "23:30:00", "01:30:00", "12:00:59"),
+    fc.constantFrom("", ".5", ".500", ".1234567890123", ".12345678901230", ".0"),
+    fc.constantFrom("Z", "z", "+01:00", "-01:30", "+00:00", "+14:00"),
+  )
+  .map(([date, time, fraction, zone]) => `${date}T${time}${fraction}${zone}`);
+const texts = fc.oneof(
+  fc.constantFrom("a", "B", "Ab", "ab", "é", "z", "Z", "", " ", "null", '"a"', "\u{1F600}", "\uFFFD", "aa"),
+  fc.string({ unit: "binary", maxLength: 4 }).filter((each) => each.isWellFormed() && !each.includes("\0")),
+);
+const integers = fc.oneof(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), fc.bigInt(-2n, 2n)).map(String);
+const optional = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined, freq: 3 });
+const orNull = <T>(values: fc.Arbitrary<T>) => optional(fc.option(values, { nil: null, freq: 3 }));
+const members = {
+  name: texts,
+  price: optional(fc.bigInt(-500n, 500n).map((cents) => (Number(cents) / 100).toFixed(2))),
+  weight: optional(decimals),
+  size: optional(integers),
+  due: optional(times),
+  day: optional(fc.constantFrom("2024-02-29", "2023-12-31", "2024-01-01")),
+  kind: optional(fc.constantFrom("raw", "made")),
+  isNew: optional(fc.boolean()),
+  rank: orNull(integers),
+  note: orNull(texts),
+  factor: orNull(decimals),
+  seen: orNull(times),
+};
+const names = Object.keys(members);
+const things: fc.Arbitrary<Thing> = fc.record(members);
+
+function bodyOf(thing: Thing, id?: string): string {
+  const written = Object.entries({ ...(id !== undefined && { id }), ...thing }).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [`"${name}":${numbers.has(name) && value !== null ? value : JSON.stringify(value)}`],
+  );
+  return `{${written.join(",")}}`;
+}
+
+/** A decimal number times ten to the power of 40. */
+function scaled(text: string): bigint {
+  const [, sign, whole = "", below = "", exponent = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e(\d+))?$/.exec(text) ?? [];
+  const digits = BigInt(whole + below.padEnd(40, "0")) * 10n ** BigInt(exponent);
+  return sign === "-" ? -digits : digits;
+}
+
+/** The instant of a time of RFC 3339, in units of 10 to the power of -20 seconds. */
+function instant(text: string): bigint {
+  const [, whole, fraction = "", zone] =
+    /^([^.]*?:\d\d:\d\d)(?:\.(\d+))?(z|Z|[+-]\d\d:\d\d)$/.exec(text) ?? [];
+  return BigInt(Date.parse(`${whole}${zone?.toUpperCase()}`)) * 10n ** 17n + BigInt(fraction.padEnd(20, "0"));
+}
+
+const bytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
+const byValue = <V extends bigint | boolean>(one: V, other: V) => (one < other ? -1 : one > other ? 1 : 0);
+
+function compare(name: string, one: Value, other: Value): number {
+  if (numbers.has(name)) return byValue(scaled(String(one)), scaled(String(other)));
+  if (name === "due" || name === "seen") return byValue(instant(String(one)), instant(String(other)));
+  return typeof one === "boolean" ? byValue(one, other === true) : bytes(String(one), String(other));
+}
+
+type Term = readonly [name: string, isDescending: boolean];
+interface Stored {
+  readonly id: string;
+  readonly thing: Thing;
+}
+
+/** @param compareIds their order, which that of the first property turns around. */
+function sorted(
+  all: readonly Stored[],
+  terms: readonly Term[],
+  compareIds: (one: string, other: string) => number,
+) {
+  return all.toSorted((one, other) => {
+    for (const [name, isDescending] of terms) {
+      const [left, right] = [one.thing[name] ?? null, other.thing[name] ?? null];
+      if ((left === null) !== (right === null)) return left === null ? 1 : -1;
+      const order = left === null ? 0 : compare(name, left, right);
+      if (order !== 0) return isDescending ? -order : order;
+    }
+    const order = compareIds(one.id, other.id);
+    return terms[0]?.[1] ? -order : order;
+  });
+}
+
+const orders = fc
+  .uniqueArray(fc.tuple(fc.constantFrom(...names), fc.boolean()), {
+    selector: ([name]) => name,
+    minLength: 1,
+    maxLength: 3,
+  })
+  .map((terms) => terms as readonly Term[]);
+const signed = (terms: readonly Term[]) =>
+  terms.map(([name, isBack]) => (isBack ? "-" : "") + name).join(",");
+const runs = { numRuns: 100, endOnFailure: true };
+const integerOrder = (one: string, other: string) => byValue(BigInt(one), BigInt(other));
+
+for (const engine of engines)
+  describe(`${engine.name}: sorted lists`, () => {
+    const { request } = contractServer(engine, "stock.yaml");
+    const stored: Record<string, Stored[]> = { items: [], parts: [], codes: [] };
+    const idsOf = (text: string) => [...text.matchAll(/\{"id":"?([^",}]+)/g)].map(([, id]) => id as string);
+    const create = async (collection: string, thing: Thing) => {
+      const sent = collection === "codes" ? `c${stored.codes?.length}` : undefined;
+      const { status, text } = await request("POST", `/${collection}`, bodyOf(thing, sent));
+      expect([status, text]).toEqual([201, expect.any(String)]);
+      return { id: idsOf(text)[0] as string, thing };
+    };
+    const list = async (at: string) => {
+      const { status, text, json } = await request("GET", at);
+      expect([at, status, status === 200 ? "" : text]).toEqual([at, 200, ""]);
+      return { ids: idsOf(text), json: json as { readonly next_cursor?: string | null } };
+    };
+    beforeAll(async () => {
+      const some = fc.sample(things, { numRuns: 60, seed: 1 });
+      for (const collection of Object.keys(stored))
+        for (const thing of some) stored[collection]?.push(await create(collection, thing));
+    }, 60_000);
+
+    test("by number, with Spring's parameters", () =>
+      fc.assert(
+        fc.asyncProperty(orders, fc.integer({ min: 7, max: 40 }), async (terms, size) => {
+          const all = sorted(stored.parts ?? [], terms, bytes).map(({ id }) => id);
+          const order = terms.map(([name, isBack]) => `&sort=${name}${isBack ? ",desc" : ""}`).join("");
+          for (let page = 0; page * size < all.length; page++)
+            expect((await list(`/parts?page=${page}&size=${size}${order}`)).ids).toEqual(
+              all.slice(page * size, (page + 1) * size),
+            );
+        }),
+        runs,
+      ));
+
+    test("by offset, with a direction of its own", () =>
+      fc.assert(
+        fc.asyncProperty(
+          orders,
+          fc.boolean(),
+          fc.integer({ min: 0, max: 70 }),
+          async (terms, isBack, offset) => {
+            const own = terms.map(([name]): Term => [name, isBack]);
+            const all = sorted(stored.codes ?? [], own, bytes).map(({ id }) => id);
+            const order = `order_by=${own.map(([name]) => name).join()}&order=${isBack ? "DESC" : "asc"}`;
+            // An enum in the description says "asc" and "desc".
+            const { ids } = await list(`/codes?${order.replace("DESC", "desc")}&offset=${offset}&limit=9`);
+            expect(ids).toEqual(all.slice(offset, offset + 9));
+          },
+        ),
+        runs,
+      ));
+
+    test(
+      "by cursor, while others come and go",
+      () =>
+        fc.assert(
+          fc.asyncProperty(orders, fc.integer({ min: 5, max: 30 }), things, async (terms, limit, other) => {
+            const all = sorted(stored.items ?? [], terms, integerOrder).map(({ id }) => id);
+            const found: string[] = [];
+            const others: string[] = [];
+            let pages = 0;
+            for (let cursor: string | null = ""; cursor !== null; ) {
+              const at: string = `/items?sort=${signed(terms)}&limit=${limit}${cursor && `&cursor=${cursor}`}`;
+              const { ids, json } = await list(at);
+              found.push(...ids);
+              cursor = json.next_cursor ?? null;
+              // The last one of a page is gone when the next page is asked for.
+              for (const id of others.splice(0)) await request("DELETE", `/items/${id}`);
+              if (pages++ < 4) others.push((await create("items", other)).id);
+            }
+            for (const id of others) await request("DELETE", `/items/${id}`);
+            const known = new Set(all);
+            expect(found.filter((id) => known.has(id))).toEqual(all);
+            expect(new Set(found).size).toBe(found.length);
+          }),
+          { numRuns: 40, endOnFailure: true },
+        ),
+      60_000,
+    );
+  });
