@@ -90,7 +90,7 @@ function firstTokenLines(contract: Contract, token: string, url: string): string
     "",
     `  ${token}`,
     "",
-    `Create ${withArticle(collection.words.one)} with it, in another terminal:`,
+    `Create ${withArticle(collection.words.one)} with${field === undefined ? "out" : ""} it, in another terminal:`,
     "",
     `curl -i -w '\\n' ${url}${collection.path} \\`,
     ...(field === undefined ? [] : [`  -H '${field[0]}: ${fieldValue(field, token)}' \\`]),

@@ -86,6 +86,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     found.flatMap(({ operation, path }) => [operation, ...operationsOf(root, path)]),
   );
   const collections: Omit<Collection, "name" | "digest">[] = [];
+  let failed: ContractError | undefined;
   const tables = new Map<string, string>();
   for (const described of found) {
     const { place } = described.operation;
@@ -98,12 +99,18 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
       tables.set(collection.table, collection.describedPath);
       collections.push(collection);
     } catch (error) {
-      faults.set(place.pointer, faultOf(error));
+      const fault = faultOf(error);
+      failed ??= fault;
+      faults.set(place.pointer, fault);
     }
   }
   // A server that makes up values responds to every operation, also without a collection.
   if (collections.length === 0 && !reading.fills)
-    throw faults.values().next().value ?? root.at("paths").error("it has no POST whose body is the resource");
+    throw (
+      failed ??
+      faults.values().next().value ??
+      root.at("paths").error("it has no POST whose body is the resource")
+    );
   noteDocument(root);
   const otherOperations = readOthers(reading);
   const title = root.at("info", "title").value;

@@ -65,7 +65,7 @@ const contract = {
   contract: {
     flag: "--contract <file>",
     description:
-      "OpenAPI description of what is served, in YAML or JSON; if not set, that of the store, and of the Plant Store for a new one",
+      "OpenAPI description of what is served, in YAML or JSON; if not set, that of the store; a new store and a sandbox have that of the Plant Store",
     parse: parseText,
   },
   watch: switchSetting("--watch", "take over the contract when its file, or one that it refers to, changes"),

@@ -335,6 +335,24 @@ test.each<[what: string, document: unknown, reason: string]>([
   ["an id without a schema", withId(null), 'the property "id" must have a schema'],
   ["no id", withId(undefined, []), "the resource of POST /a must have an id, in the body or in the response"],
   [
+    "a pattern beside a POST that is no create",
+    description(
+      { name: { type: "string", pattern: "(?=a)b" } },
+      {
+        paths: {
+          "/login": {
+            post: {
+              responses: { 200: { description: "" } },
+              requestBody: json({ type: "object", properties: name }),
+            },
+          },
+          ...description({ name: { type: "string", pattern: "(?=a)b" } }).paths,
+        },
+      },
+    ),
+    "the pattern (?=a)b is not one of RE2",
+  ],
+  [
     "an id that is optional and has a pattern of its own",
     withId({ type: "string", pattern: "^[aeiou]+$" }, []),
     "the id of POST /a must be required, or one that the server can make",

@@ -1,6 +1,7 @@
 // The output of a start, with and without a first token.
 
 import { expect, test } from "bun:test";
+import type { Collection } from "../../../src/contract/contract.ts";
 import { bannerLines, plainLines, type StartedServer } from "../../../src/process/banner.ts";
 import { plantStore } from "../../support/contracts.ts";
 
@@ -40,6 +41,16 @@ test("the first start adds the token and a command; no line but that of the fiel
   );
   const others = lines.filter((line) => !line.startsWith("  -d "));
   expect(Math.max(...others.map((line) => line.length))).toBeLessThanOrEqual(80);
+});
+
+test("a create that needs no token is shown without it", () => {
+  const [plants] = plantStore.collections as [Collection];
+  const access = { bearer: false, keyHeader: undefined, isOpen: true };
+  const create = { ...plants.operations.create, access };
+  const collections = [{ ...plants, operations: { ...plants.operations, create } }];
+  const lines = plainLines({ ...server, contract: { ...plantStore, collections } }, token);
+  expect(lines).toContain("Create a plant without it, in another terminal:");
+  expect(lines.join("\n")).not.toContain("Authorization");
 });
 
 test("what is disabled is off, and a public URL is shown", () => {
