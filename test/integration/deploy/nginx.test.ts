@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/base/errors.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
-import { startFaultyProxy } from "../../support/faulty-proxy.ts";
+import { type Fault, startFaultyProxy } from "../../support/faulty-proxy.ts";
 import { plantJson, post as postPlant, send } from "../../support/http.ts";
 import { type Nginx, startNginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
@@ -107,7 +107,8 @@ function siteSuite(): void {
     const path = contractFile("visits.yaml");
     await using visits = await RunningServer.startInProcess({ args: ["--contract", path] });
     const guest = await visits.createToken();
-    using proxy = await startFaultyProxy(visits.url, ["lost", "lost"]);
+    const faults: Fault[] = ["lost", "lost"];
+    using proxy = await startFaultyProxy(visits.url, faults);
     const port = Number(new URL(proxy.url).port);
     await using strict = await startNginx([port, port], false);
     const book = (key: Record<string, string>) =>
@@ -123,6 +124,10 @@ function siteSuite(): void {
     expect(lost.text).toContain("check before you send it again");
     const repeated = await book({ "Idempotency-Key": "k" });
     expect([repeated.status, await stored(), proxy.requests.length]).toEqual([201, 2, 3]);
+    faults[3] = faults[4] = "lost";
+    const unanswered = await book({ "Idempotency-Key": "l" });
+    expect(unanswered).toMatchObject({ status: 503, json: { error: 50300 } });
+    expect(unanswered.text).toContain("retrying in 1 second is safe");
   });
 
   test("the error codes in the site file match the registry, apart from those of nginx itself", async () => {
