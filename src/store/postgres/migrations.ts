@@ -106,7 +106,7 @@ async function erase(primary: Primary, change: ContractChange): Promise<string[]
 export async function rewriteTable(primary: Primary, table: string): Promise<string[]> {
   const { rows } = await primary.withRetry((pool) =>
     pool.query<{ rows: string }>(
-      `SELECT count(*) AS rows FROM (SELECT FROM "${table}" LIMIT ${rewrittenRowsMax + 1}) AS part`,
+      `SELECT count(*) AS rows FROM (SELECT 1 FROM "${table}" LIMIT ${rewrittenRowsMax + 1}) AS part`,
     ),
   );
   const isSmall = Number(rows[0]?.rows) <= rewrittenRowsMax;
