@@ -263,7 +263,7 @@ for (const engine of engines) {
     const other = await imported(file);
     expect(other.stderr).toStartWith("0 created, 0 already stored, 1 rejected");
     const report = readFileSync(/see (\S+)/.exec(other.stderr)?.[1] ?? "", "utf8");
-    expect(report).toContain("made from the number of the record, already holds a different special event");
+    expect(report).toContain("has created another special event from the record with this number");
     expect(report).toContain("another --key");
     expect((await imported(file, " --key monday")).stderr).toStartWith("1 created");
 

@@ -86,7 +86,7 @@ for (const engine of engines)
       ]);
 
       const csv =
-        'id,sender,fragile,weight,status,items\n9,Eve,false,0.5,packed,"[{""sku"":""ink""}]"\n10,Eve,no,,,\n';
+        'id,sender,fragile,weight,status,items\n9,Eve,false,0.5,packed,"[{""sku"":""ink""}]"\n10,Eve,maybe,,,\n';
       const imported = await send(`${await server.adminUrl()}/console/api/import?format=csv&update=off`, {
         method: "POST",
         headers: { "Content-Type": "application/octet-stream" },
