@@ -23,7 +23,7 @@ import { readDescribedParameters, type SentValues } from "./described-parameters
 import type { Handlers } from "./described-types.ts";
 
 /** What a handler gets: what was sent, as described, and the store. */
-export type DescribedCall = OwnCall<CollectionTypes> & SentValues & { readonly body: unknown };
+type DescribedCall = OwnCall<CollectionTypes> & SentValues & { readonly body: unknown };
 
 type Handler = (call: DescribedCall) => Promise<Result> | Result;
 

@@ -110,19 +110,13 @@ export function jsonMedia(
   );
 }
 
-/** The examples of a media type that have a value. */
-export function examplesOf({ example, examples = {} }: MediaType): Example[] {
-  const all = example === undefined ? Object.values(examples) : [{ value: example }];
-  return all.filter(({ value }) => value !== undefined);
-}
-
 /** Whether a header field is the one by which a create can be sent again. */
 export function isIdempotencyKey(name: string): boolean {
   return /^idempotency-key$/i.test(name);
 }
 
 /** The last name of a reference. */
-export function nameOf({ $ref = "" }: { readonly $ref?: string }): string {
+function nameOf({ $ref = "" }: { readonly $ref?: string }): string {
   return $ref.split("/").at(-1) ?? "";
 }
 

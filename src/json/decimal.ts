@@ -36,14 +36,6 @@ export function scaledDecimal(number: string): bigint | undefined {
   return BigInt(parsed.sign + parsed.digits + "0".repeat(parsed.exponent + decimalDigitsMax));
 }
 
-/** A scaled number as a text with so many digits after the point, which are all that it has. */
-export function scaledText(scaled: bigint, fractionDigits: number): string {
-  const digits = String(scaled / 10n ** BigInt(decimalDigitsMax - fractionDigits));
-  return digits.startsWith("-")
-    ? `-${withPoint(digits.slice(1), fractionDigits)}`
-    : withPoint(digits, fractionDigits);
-}
-
 /** The digits after the point of a multipleOf such as 0.01; undefined for another. */
 export function fractionDigits(multipleOf: unknown): number | undefined {
   const isUnit = typeof multipleOf === "number" && /^(?:1|0\.0*1|1e-\d+)$/.test(String(multipleOf));

@@ -34,7 +34,7 @@ import { checkPreconditions, entityTag } from "./entity-tag.ts";
 import { Transaction } from "./transaction.ts";
 
 /** The types of a collection: a resource as it is read, and the body that creates one. */
-export interface ResourceTypes {
+interface ResourceTypes {
   readonly resource: object;
   readonly body: object;
 }
@@ -82,12 +82,12 @@ type Patch<Body> = Body extends readonly unknown[]
     : Body;
 
 /** The collections of a contract, by their names. */
-export type Collections<Types extends CollectionTypes> = {
+type Collections<Types extends CollectionTypes> = {
   readonly [Name in keyof Types]: CollectionStore<Types[Name]>;
 };
 
 /** Runs SQL that reads, with the values of $1, $2 and so on. */
-export type Query = <Row extends object = Json>(sql: string, values?: readonly SqlValue[]) => Promise<Row[]>;
+type Query = <Row extends object = Json>(sql: string, values?: readonly SqlValue[]) => Promise<Row[]>;
 
 /** What an operation of one's own may do with the store. */
 export interface OwnStore<Types extends CollectionTypes> extends Pick<OperationStore, "read"> {

@@ -33,7 +33,7 @@ export type Result = Reply | Response | ApiError | JsonValue;
 type JsonValue = string | number | bigint | boolean | null | object;
 
 /** A request whose caller is known. */
-export interface SentRequest {
+interface SentRequest {
   readonly url: string;
   readonly headers: Headers;
   /** The texts of the path's parameters by name, without percent-encoding. */

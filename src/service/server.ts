@@ -83,7 +83,7 @@ export interface ServerOptions {
 }
 
 /** The options of a server that follow from the contract. */
-export type ContractOptions = Pick<ServerOptions, "basePath" | "operations" | "wrapHandler" | "cors">;
+type ContractOptions = Pick<ServerOptions, "basePath" | "operations" | "wrapHandler" | "cors">;
 
 export interface ListenerAddress {
   /** 127.0.0.1 by default. */
