@@ -29,7 +29,7 @@ for (const engine of engines)
       }
       if (name === "int32") return;
       // Another content is a conflict, or replaces what this import created.
-      await Bun.write(file, '{"name":"equal"}\n'.repeat(records - 1) + '{"name":"other"}\n');
+      await Bun.write(file, `${'{"name":"equal"}\n'.repeat(records - 1)}{"name":"other"}\n`);
       expect((await run()).stderr).toContain("1 rejected");
       expect((await run("--update")).stderr).toContain("0 created, 1 replaced");
       expect(await storedCount(place.database)).toBe(records);
