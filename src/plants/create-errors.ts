@@ -26,6 +26,8 @@ export function errorOfOutcome(
         "unavailable",
         `No id is left for another ${one}: all that the contract allows are taken. Nothing was stored.`,
       );
+    case "tooLarge":
+      return rowTooLarge;
     case "overloaded":
       return overloaded(collection);
     case "closed":
@@ -42,6 +44,12 @@ export function errorOfOutcome(
       );
   }
 }
+
+/** The error of what the store has no room for in one row: on PostgreSQL some 8 KB of short values. */
+export const rowTooLarge = new ApiError(
+  "contentTooLarge",
+  "The values are more than the store can keep in one row; send fewer or shorter ones.",
+);
 
 /** The error of a create that finds the queue full, or its caller's share of it. */
 export function overloaded({ words }: Collection): ApiError {

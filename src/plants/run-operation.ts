@@ -12,7 +12,9 @@ import { isObject } from "../json/json-values.ts";
 import type { SharedBudget } from "../store/fair-share.ts";
 import { TurnTimeout } from "../store/groups.ts";
 import type { OperationStore } from "../store/operation-store.ts";
+import { PlantTooLarge } from "../store/plant-store.ts";
 import { WrongStatement } from "../store/sql-connection.ts";
+import { rowTooLarge } from "./create-errors.ts";
 
 /** The response of an operation: JSON, or no body. */
 export interface Reply {
@@ -72,11 +74,14 @@ export function makeOperation<Input>({ read, handle, ...row }: RunnableOperation
       // A POST may have done something before it failed.
       const isRepeatable = row.method !== "POST";
       try {
-        const result = await respond({ ...row, read, handle }, exchange, services, segments);
+        // Its access may be another in a copy, as the contract says.
+        const { access } = this;
+        const result = await respond({ ...row, access, read, handle }, exchange, services, segments);
         if (result instanceof ApiError) exchange.reject(result);
       } catch (error) {
         if (error instanceof ApiError) exchange.reject(error);
         else if (error instanceof TurnTimeout) exchange.reject(overloaded());
+        else if (error instanceof PlantTooLarge) exchange.reject(rowTooLarge);
         else if (error instanceof OperatorError && !(error instanceof WrongStatement))
           exchange.failStore(error, isRepeatable);
         else if (exchange.request.signal.aborted) exchange.abort();

@@ -6,7 +6,7 @@ import { type Collection, collectionOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { StoreNode } from "./group-commit.ts";
 import { Groups, Turns } from "./groups.ts";
-import { PlantLocked, type PlantStore } from "./plant-store.ts";
+import { PlantLocked, type PlantStore, PlantTooLarge } from "./plant-store.ts";
 import type { ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import { findPlants, type StoredPlant } from "./shared/plant-rows.ts";
@@ -125,13 +125,20 @@ const lockedPauseMs = 300;
 /**
  * Makes edits in one transaction. Those of plants that another program has locked are tried again in
  * the next second, while other groups go on, so that only they fail.
+ * If one becomes too large for a row, each is made in a transaction of its own.
  */
 async function editEach(
   store: Pick<PlantStore, "edit" | "editFree">,
   edits: readonly RecordedEdit[],
 ): Promise<(EditOutcome | Promise<EditOutcome>)[]> {
   if (store.editFree === undefined) return await store.edit(edits);
-  const outcomes = await store.editFree(edits);
+  let outcomes: Awaited<ReturnType<typeof store.editFree>>;
+  try {
+    outcomes = await store.editFree(edits);
+  } catch (error) {
+    if (!(error instanceof PlantTooLarge) || edits.length === 1) throw error;
+    return edits.map(async (edit) => (await editEach(store, [edit]))[0] as EditOutcome);
+  }
   const locked = edits.filter((_, index) => outcomes[index] === undefined);
   const later = locked.length === 0 ? undefined : editLocked(store.editFree.bind(store), locked);
   return edits.map((edit, index) => outcomes[index] ?? outcomeOf(edit, later));

@@ -17,8 +17,9 @@ import type { RecordedTransaction } from "./shared/transaction.ts";
  * - `taken`: the id that was chosen for it is that of another plant; nothing was written.
  * - `unavailable`: the engine could not commit it (disk full, locked, unreachable). Either it is
  *   not stored, or a retry will find it `unchanged`.
+ * - `tooLarge`: the engine has no room for a row of its size; nothing was written.
  */
-export type Outcome = "created" | "unchanged" | "conflict" | "taken" | "unavailable";
+export type Outcome = "created" | "unchanged" | "conflict" | "taken" | "unavailable" | "tooLarge";
 
 export interface NewEntry {
   /** One of the store's contract. */
@@ -141,6 +142,9 @@ export interface PlantStore extends AsyncDisposable {
 
 /** No plant was edited, as another program's transaction holds one of them. */
 export class PlantLocked extends OperatorError {}
+
+/** No plant was edited, as the engine has no room for a row as large as one of them would become. */
+export class PlantTooLarge extends OperatorError {}
 
 /** Called with the reason whenever the engine could not commit. */
 export type OnUnavailable = (reason: string) => void;

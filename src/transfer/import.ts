@@ -148,7 +148,7 @@ class BatchImporter {
 
   #errorOf(plant: Plant, chosen: ChosenId | undefined, outcome: Outcome | "invalid" | undefined): ApiError {
     const { collection } = this.#store;
-    if (outcome === "taken") return errorOfOutcome(outcome, collection, plant);
+    if (outcome === "taken" || outcome === "tooLarge") return errorOfOutcome(outcome, collection, plant);
     if (chosen === undefined) return conflictError(collection, plant);
     const { one } = collection.words;
     return new ApiError(

@@ -7,7 +7,7 @@ import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.t
 import { hasKeySql, keepsKeys, keyColumn } from "../shared/create-key.ts";
 import { toCopyText } from "./copy-format.ts";
 import { DatabaseError } from "./driver.ts";
-import { classifyError } from "./errors.ts";
+import { classifyError, isOfRow, isTooLarge } from "./errors.ts";
 import type { HostPool, Queries, Statement } from "./host-pool.ts";
 import type { SessionTraits } from "./session.ts";
 
@@ -126,10 +126,10 @@ export async function commitBatch(
   const isCopied = mayCopy(pool, parts) && (await copy(pool, parts, values));
   const [only, ...others] = parts;
   if (only === undefined) return [];
-  if (others.length === 0) return await commitPart(pool, only, values, isCopied);
+  if (others.length === 0) return await commitRows(pool, only, values, isCopied);
   const outcomes = new Map<NewEntry, Outcome>();
   for (const part of parts) {
-    const ofPart = await commitPart(pool, part, values, isCopied);
+    const ofPart = await commitRows(pool, part, values, isCopied);
     for (const [index, entry] of part.entries.entries()) outcomes.set(entry, ofPart[index] as Outcome);
   }
   return batch.map((entry) => outcomes.get(entry) as Outcome);
@@ -140,12 +140,42 @@ function partsOf(batch: readonly NewEntry[]): Part[] {
   const [first] = batch;
   const isOne = batch.every(({ collection }) => collection === first?.collection);
   const groups = isOne ? [batch] : [...Map.groupBy(batch, ({ collection }) => collection).values()];
-  const parts = groups.flatMap((entries): Part[] => {
-    const [{ collection } = {}] = entries;
-    const rows = isAscending(entries) ? entries : withoutDuplicates(entries.toSorted(byId));
-    return collection === undefined ? [] : [{ collection, entries, rows }];
-  });
+  const parts = groups.flatMap((entries) => partOf(entries));
   return parts.sort((one, other) => (one.collection.table < other.collection.table ? -1 : 1));
+}
+
+/** None for no entries. */
+function partOf(entries: readonly NewEntry[]): Part[] {
+  const [{ collection } = {}] = entries;
+  const rows = isAscending(entries) ? entries : withoutDuplicates(entries.toSorted(byId));
+  return collection === undefined ? [] : [{ collection, entries, rows }];
+}
+
+/**
+ * Commits a part. If one of its rows may be what PostgreSQL refuses, such as 1,000 texts, whose row is
+ * over 8 KB, both halves are committed apart, until that row is alone: it fails, and no other.
+ */
+async function commitRows(
+  pool: HostPool,
+  part: Part,
+  values: BatchValues,
+  isCopied: boolean,
+): Promise<Outcome[]> {
+  try {
+    return await commitPart(pool, part, values, isCopied);
+  } catch (error) {
+    if (!isOfRow(error)) throw error;
+    const { entries } = part;
+    if (entries.length === 1) {
+      if (isTooLarge(error)) return ["tooLarge"];
+      throw error;
+    }
+    const middle = Math.ceil(entries.length / 2);
+    const halves = [entries.slice(0, middle), entries.slice(middle)].flatMap(partOf);
+    const outcomes: Outcome[][] = [];
+    for (const half of halves) outcomes.push(await commitRows(pool, half, values, false));
+    return outcomes.flat();
+  }
 }
 
 /** @param isCopied whether all rows were created already. */

@@ -58,6 +58,16 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === lockNotAvailable;
 }
 
+/** Whether a row, or an entry of its index, is larger than PostgreSQL can store. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof DatabaseError && /^54...$/.test(error.code ?? "");
+}
+
+/** Whether one row may have caused an error: data exceptions, constraints, and limits of a row. */
+export function isOfRow(error: unknown): boolean {
+  return error instanceof DatabaseError && /^(?:22|23|54)...$/.test(error.code ?? "");
+}
+
 /** Whether a serialisable transaction has met another one: no serial order has both. */
 export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && /^(?:40001|40P01|55P03)$/.test(error.code ?? "");

@@ -12,6 +12,7 @@ import {
   type OpenOptions,
   type Outcome,
   PlantLocked,
+  PlantTooLarge,
 } from "../plant-store.ts";
 import { type ForgottenEdits, forgetWork } from "../shared/forgotten-edits.ts";
 import { ContractChanged, type EditOutcome, type RecordedEdit, recordedEdits } from "../shared/plant-edit.ts";
@@ -30,6 +31,7 @@ import {
   isConflict,
   isLockTimeout,
   isOutdated,
+  isTooLarge,
   rejectForOperator,
 } from "./errors.ts";
 import type { HostPool, Queries } from "./host-pool.ts";
@@ -268,6 +270,7 @@ function ignoreOperatorError(error: unknown): undefined {
 }
 
 function rejectEdit(error: unknown): Promise<never> {
+  if (isTooLarge(error)) throw new PlantTooLarge(errorReason(error));
   return rejectForOperator(isOutdated(error) ? new ContractChanged() : error);
 }
 

@@ -19,7 +19,7 @@ const textBytesMax = 4 * 2 ** 20;
 const bytesPerCodeUnit = 3;
 
 /** Outcomes, by their numbers in the memory. */
-const outcomes: readonly Outcome[] = ["created", "unchanged", "conflict", "taken", "unavailable"];
+const outcomes: readonly Outcome[] = ["created", "unchanged", "conflict", "taken", "unavailable", "tooLarge"];
 
 /** The length of an optional field that a plant does not have. */
 const noText = -1;
