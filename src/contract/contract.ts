@@ -132,6 +132,8 @@ export interface EditBody {
 export interface OtherOperation {
   readonly method: "DELETE" | "GET" | "HEAD" | "OPTIONS" | "PATCH" | "POST" | "PUT" | "TRACE";
   readonly path: string;
+  /** How its callers identify themselves, if somebody serves it. */
+  readonly access: Access;
 }
 
 /** How a list is asked for and written. */
@@ -220,6 +222,8 @@ export interface Contract {
   readonly otherOperations: readonly OtherOperation[];
   /** How callers identify themselves where no operation says otherwise: as for the first create. */
   readonly access: Access;
+  /** As the whole description says, for operations that it does not have; `access` if it says nothing. */
+  readonly undescribedAccess: Access;
   /** How errors are written where no operation says otherwise. */
   readonly errors: ErrorFormat;
   /**

@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import { OperatorError } from "../base/operator-error.ts";
+import type { Access } from "../contract/access.ts";
 import type { Contract } from "../contract/contract.ts";
 import type { Operation } from "../http/operation.ts";
 import { pathShape } from "../json/percent-encoding.ts";
@@ -33,7 +34,7 @@ export async function loadExtension(file: string | undefined): Promise<Extension
         `--extend ${file}: its default export is no list of operations; export default [defineOperation({ … })]`,
         2,
       );
-    return operations;
+    return operations.map((operation) => ({ ...operation, access: accessOf(operation, contract) }));
   };
 }
 
@@ -41,6 +42,18 @@ async function operationsOf(exported: unknown, contract: Contract): Promise<unkn
   if (typeof exported === "function") return operationsOf(await exported(contract), contract);
   if (!Array.isArray(exported)) return [exported];
   return (await Promise.all(exported.map((each) => operationsOf(each, contract)))).flat();
+}
+
+/**
+ * How callers of an operation identify themselves: as its description says, or else as its module
+ * does, or else as the whole description does.
+ */
+function accessOf({ method, path, access }: Operation, contract: Contract): Access {
+  const shape = pathShape(path);
+  const described = contract.otherOperations.find(
+    (each) => each.method === method && pathShape(each.path) === shape,
+  );
+  return described?.access ?? access ?? contract.undescribedAccess;
 }
 
 /** The first line of the message: a syntax error has that of each of its places. */

@@ -2,6 +2,7 @@
 // signal.
 
 import packageJson from "../../package.json";
+import { isLoopback } from "../base/loopback.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import { printable } from "../base/terminal.ts";
 import { Sessions } from "../console/session/sessions.ts";
@@ -18,12 +19,13 @@ import { formatBanner, interfaceRows, plainRows, type Row, type ServerAddresses 
 import type { Config, ServeSettings } from "./config/resolve.ts";
 import { type Extension, loadExtension, remainingNotes } from "./extension.ts";
 import { host } from "./host.ts";
+import { pageGuard } from "./local-pages.ts";
 import { hasColours, printError, printLines } from "./output.ts";
 import type { ReadyFile } from "./ready-file.ts";
 import { addressesOf } from "./serve.ts";
 import { createConsole } from "./serve-console.ts";
 import { ServerProcess } from "./server-process.ts";
-import { serverOptions, withListenAdvice } from "./start-server.ts";
+import { allOpen, serverOptions, withListenAdvice } from "./start-server.ts";
 
 /** The settings that a sandbox shares with `serve`, and those that only it has. */
 type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed" | "sandboxRules">;
@@ -144,9 +146,13 @@ async function startSandbox(
     resetRates: () => server.resetRates(),
     stopImport: async () => await console?.stopImport(),
   });
+  // Beyond loopback clients call it by names of their network, and it is open to all of them.
+  const isGuarded = allOpen(store.contract, options.operations ?? []).length > 0 && isLoopback(publicHost);
+  const guard = isGuarded ? pageGuard(config) : undefined;
   const server: RunningServer = await withListenAdvice(() =>
     startServer({
       ...options,
+      cors: guard?.cors ?? config.cors,
       ...parts,
       listener: false,
       wrapHandler: (next) =>
@@ -170,7 +176,12 @@ async function startSandbox(
   );
   resources.use(server);
   const listener = await withListenAdvice(() =>
-    sandbox.listen({ host: publicHost, port, basePath, respond: (request) => server.fetch(request) }),
+    sandbox.listen({
+      host: publicHost,
+      port,
+      basePath,
+      respond: async (request) => guard?.refuse(request) ?? (await server.fetch(request)),
+    }),
   );
   resources.defer(() => listener.stop(drainSecondsMax * 1_000));
   const addresses = addressesOf(config, { url: sandbox.url, adminUrl: server.adminUrl });

@@ -84,7 +84,7 @@ export async function startConfigured(
   const optionsFor = async (contract: Contract, own: readonly Operation[]) => {
     assertTokens(config, contract, own);
     const options = await serverOptions(config, contract, own);
-    const isOpen = openOperations(contract).length > 0 || own.some(({ access }) => access?.isOpen);
+    const isOpen = allOpen(contract, own).length > 0;
     return isOpen ? localPagesOnly(options, config) : options;
   };
   const { contract } = parts.store;
@@ -128,7 +128,7 @@ async function ownOperations(
  * machine.
  */
 function assertTokens({ open, host }: ServeConfig, contract: Contract, own: readonly Operation[]): void {
-  const operations = [...openOperations(contract), ...own.filter(({ access }) => access?.isOpen)];
+  const operations = allOpen(contract, own);
   if (operations.length === 0 || (open && isLoopback(host))) return;
   const names = operations.map(({ operationId }) => operationId).join(", ");
   const described =
@@ -141,6 +141,11 @@ function assertTokens({ open, host }: ServeConfig, contract: Contract, own: read
       : `${described}; describe a bearer token as ${operations.length === 1 ? "its" : "their"} "security", or serve it on loopback only with --open`,
     2,
   );
+}
+
+/** The operations that need no token: those of the contract, and of --extend. */
+export function allOpen(contract: Contract, own: readonly Operation[]): { readonly operationId: string }[] {
+  return [...openOperations(contract), ...own.filter(({ access }) => access?.isOpen === true)];
 }
 
 /**

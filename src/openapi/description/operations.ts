@@ -50,7 +50,7 @@ import {
   readSuccess,
   wrappingMember,
 } from "./representations.ts";
-import { isHeaderName, readAccess } from "./security.ts";
+import { accessWithoutNotes, isHeaderName, readAccess } from "./security.ts";
 import { noteOperation } from "./unserved-parts.ts";
 
 /** State of reading one description. */
@@ -136,7 +136,7 @@ async function readOperation(
 }
 
 /** The operations of a description that are not served. Notes them, and why. */
-export function readOthers({ root, served, faults }: Reading): OtherOperation[] {
+export function readOthers({ root, served, faults, fills }: Reading): OtherOperation[] {
   const paths = root.at("paths").members.filter(isReadable);
   for (const [path, item] of paths) noteMethods(path, item);
   noteSamePaths(paths);
@@ -150,7 +150,8 @@ export function readOthers({ root, served, faults }: Reading): OtherOperation[] 
     // RFC 9110, section 9.3.2: the GET that is served responds to HEAD, too.
     if (method === "head" && served.has(place.pointer.replace(/head$/, "get"))) return [];
     place.note(`${titleOf(operation)} is not served${reasonFrom(place, faults.get(place.pointer))}`);
-    return [{ method: method.toUpperCase() as OtherOperation["method"], path }];
+    const access = accessWithoutNotes(place, root, fills);
+    return [{ method: method.toUpperCase() as OtherOperation["method"], path, access }];
   });
 }
 

@@ -30,6 +30,7 @@ import { exampleOf } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { readFields, textField } from "./fields.ts";
 import { operationsOf, pathOfOne, type Reading, readOperations, readOthers } from "./operations.ts";
+import { accessWithoutNotes } from "./security.ts";
 import { tableNameOf } from "./sql-names.ts";
 import { noteDocument } from "./unserved-parts.ts";
 
@@ -114,6 +115,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   noteDocument(root);
   const otherOperations = readOthers(reading);
   const title = root.at("info", "title").value;
+  const access = collections[0]?.operations.create.access ?? bearerAccess;
   return {
     number: undefined,
     source,
@@ -122,7 +124,9 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     basePath: basePathOf(root),
     collections: named(collections, Bun.hash(source.text).toString(36)),
     otherOperations,
-    access: collections[0]?.operations.create.access ?? bearerAccess,
+    access,
+    undescribedAccess:
+      root.own("security").value === undefined ? access : accessWithoutNotes(root, root, reading.fills),
     errors: { shape: common, shapes: {}, statuses: {} },
     notes: root.notes,
   };

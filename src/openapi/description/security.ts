@@ -2,7 +2,7 @@
 
 import { type Access, bearerAccess } from "../../contract/access.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
-import type { Place } from "../document/place.ts";
+import { ContractError, type Place } from "../document/place.ts";
 
 /**
  * Reads the requirements of an operation, or else of the whole description, of which a request meets
@@ -24,6 +24,22 @@ export function readAccess(operation: Place, root: Place, takesAny: boolean): Ac
   for (const name of scopes)
     security?.note(`the scope ${name} is not checked: every token may do everything`);
   return access.basic !== undefined && takesAny ? { ...access, basic: "any" } : access;
+}
+
+/**
+ * Reads them of an operation that is not served, whose notes would concern nobody: a bearer token where
+ * they cannot be read.
+ */
+export function accessWithoutNotes(operation: Place, root: Place, takesAny: boolean): Access {
+  try {
+    const security = operation.own("security").value ?? root.own("security").value;
+    const schemes = root.at("components", "securitySchemes");
+    const { access } = readRequirements(security, (name) => schemes.at(name).object);
+    return access.basic !== undefined && takesAny ? { ...access, basic: "any" } : access;
+  } catch (error) {
+    if (error instanceof ContractError) return bearerAccess;
+    throw error;
+  }
 }
 
 /**

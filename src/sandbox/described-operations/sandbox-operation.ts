@@ -3,7 +3,7 @@
 
 import type { Caller } from "../../auth/caller.ts";
 import { ApiError } from "../../base/errors.ts";
-import type { Contract, OpenApiDocument } from "../../contract/contract.ts";
+import type { OpenApiDocument, OtherOperation } from "../../contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat, type ErrorShape } from "../../contract/error-format.ts";
 import { type DescribedBody, readDescribedBody } from "../../described/described-body.ts";
 import { readDescribedParameters, type SentParameters } from "../../described/described-parameters.ts";
@@ -45,6 +45,8 @@ interface ReadOperation {
 /** The caller of these operations, whose credentials are not checked. */
 const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefined };
 
+type DescribedPath = Pick<OtherOperation, "method" | "path">;
+
 export class SandboxOperation implements Operation {
   readonly operationId: string;
   readonly method: Operation["method"];
@@ -58,7 +60,7 @@ export class SandboxOperation implements Operation {
 
   /** @param shape of errors that are not described. */
   constructor(
-    { method, path }: Contract["otherOperations"][number],
+    { method, path }: DescribedPath,
     operationId: unknown,
     shape: ErrorShape,
     shared: () => SharedParts,
@@ -199,7 +201,7 @@ function errorIn(read: object): ApiError | undefined {
  */
 export function sandboxOperations(
   document: OpenApiDocument,
-  others: Contract["otherOperations"],
+  others: readonly DescribedPath[],
   shape: ErrorShape,
 ): SandboxOperation[] {
   let parts: SharedParts | undefined;

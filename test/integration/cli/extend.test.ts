@@ -152,6 +152,52 @@ describe("plantstore serve --extend", () => {
   });
 });
 
+describe("beside a create that needs no token", () => {
+  const open = contract.replace("    post:\n", "    post:\n      security: []\n");
+  const withKey = open
+    .replace("operationId: labelOfAuthor", "operationId: labelOfAuthor\n      security: [{ key: [] }]")
+    .replace("    bearer: {", "    key: { type: apiKey, in: header, name: X-Key }\n    bearer: {");
+  const write = (text: string, module = operations) => {
+    writeFileSync(folder.file("open.yaml"), text);
+    writeFileSync(folder.file("open.ts"), module);
+    return ["--contract", folder.file("open.yaml"), "--extend", folder.file("open.ts")];
+  };
+
+  test("an operation takes the credentials that are described for it, or else for all", async () => {
+    await using server = await RunningServer.start({ args: [...write(withKey), "--open"] });
+    const token = await server.createToken();
+    const statusOf = async (path: string, headers: Record<string, string> = {}) =>
+      (await fetch(server.url + path, { headers })).status;
+    const bearer = { Authorization: `Bearer ${token}` };
+    for (const path of ["/parcels/sum?sender=Ada&loud=true", `/parcels/${id}/label`]) {
+      expect(await statusOf(path)).toBe(401);
+      expect(await statusOf(path, { Authorization: "Bearer wrong", "X-Key": "wrong" })).toBe(401);
+    }
+    expect(await statusOf("/parcels/sum?sender=Ada&loud=true", bearer)).toBe(200);
+    expect(await statusOf(`/parcels/${id}/label`, bearer)).toBe(401);
+    expect(await statusOf(`/parcels/${id}/label`, { "X-Key": token })).toBe(200);
+  });
+
+  test("one that needs no token is served only as those of the contract are", async () => {
+    const access = "access: { bearer: false, keyHeader: undefined, isOpen: true },";
+    const module = operations.replace('operationId: "sumOf",', `operationId: "sumOf", ${access}`);
+    const given = [...write(contract, module), "--port", "0", "--admin-port", "off"];
+    const refused = (...more: string[]) => runCommand(["serve", ...given, ...more], { TMPDIR: folder.path });
+    for (const more of [[], ["--open", "--host", "0.0.0.0"]]) {
+      const database = `sqlite:${folder.file("refused.db")}`;
+      const { exitCode, stderr } = await refused("--database", database, ...more);
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 2,
+        stderr: expect.stringContaining("operation sumOf needs no token"),
+      });
+    }
+    await using server = await RunningServer.start({ args: [...write(contract, module), "--open"] });
+    const path = `${server.url}/parcels/sum?sender=Ada&loud=true`;
+    expect((await fetch(path)).status).toBe(200);
+    expect((await fetch(path, { headers: { Origin: "https://evil.example" } })).status).toBe(403);
+  });
+});
+
 test("plantstore sandbox --extend", async () => {
   await using sandbox = await RunningSandbox.startInProcess({ args });
   const { create, get } = requests(sandbox.url, sandbox.token);

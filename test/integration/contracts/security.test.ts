@@ -6,6 +6,7 @@ import type { Description } from "../../../src/docs-page/description.ts";
 import { readRequirements } from "../../../src/openapi/description/security.ts";
 import { contractFile, sandboxOf, sendJson } from "../../support/contract-sandbox.ts";
 import { jsonOf, thingsDocument } from "../../support/descriptions.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const schemes: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -217,6 +218,24 @@ test("an operator names the pages that may use a server that needs no token", as
   expect(await create(1, { Origin: "https://app.example", Host: "pets.example" })).toBe(201);
   expect(await create(2, { Origin: "https://pets.example", Host: "pets.example" })).toBe(201);
   expect(await create(3, { Origin: "https://other.example" })).toBe(403);
+});
+
+test("pages of other sites cannot use a sandbox on this machine whose operations need no token", async () => {
+  const args = ["--contract", contractFile("pets.yaml")];
+  await using sandbox = await RunningSandbox.startInProcess({ args });
+  const { port } = new URL(sandbox.url);
+  const statusOf = async (headers: Record<string, string>) => {
+    const { status, headers: sent } = await fetch(`${sandbox.url}/pets`, { headers });
+    return [status, sent.get("access-control-allow-origin")];
+  };
+  expect((await statusOf({}))[0]).toBe(200);
+  expect(await statusOf({ Origin: "http://localhost:3000" })).toEqual([200, "http://localhost:3000"]);
+  expect(await statusOf({ Origin: "http://evil.example" })).toEqual([403, null]);
+  expect(await statusOf({ Host: `evil.example:${port}` })).toEqual([421, null]);
+  // Its clients are other machines, which call it by names of their network.
+  await using shared = await RunningSandbox.startInProcess({ args: [...args, "--host", "0.0.0.0"] });
+  const { status } = await fetch(`${shared.url}/pets`, { headers: { Host: "sandbox:8080" } });
+  expect(status).toBe(200);
 });
 
 const basicThings = thingsDocument({
