@@ -1,34 +1,102 @@
 // Lists the errors of the public interface: a registry entry for each code, and the types from it.
 
-/** Every error of the public interface. `error` is the HTTP status times 100 plus a detail. */
+/**
+ * Every error of the public interface. `error` is the HTTP status times 100 plus a detail; `remedy` tells
+ * a client what to do. docs/errors.md has them.
+ */
 export const errorRegistry = {
-  badRequest: { error: 40000, meaning: "The Content-Length is not one decimal number" },
-  invalidJson: { error: 40001, meaning: "The body is not JSON in UTF-8" },
-  invalidPlant: { error: 40002, meaning: "The body does not fit its schema" },
-  unstorableText: { error: 40003, meaning: "A string holds a character that cannot be stored" },
+  badRequest: {
+    error: 40000,
+    meaning: "The Content-Length is not one decimal number",
+    remedy: "Send the header once, or a chunked body. The connection is closed.",
+  },
+  invalidJson: {
+    error: 40001,
+    meaning: "The body is not JSON in UTF-8",
+    remedy: "Correct it at the line and column in the message.",
+  },
+  invalidPlant: {
+    error: 40002,
+    meaning: "The body does not fit its schema",
+    remedy: "Correct the fields that the message names.",
+  },
+  unstorableText: {
+    error: 40003,
+    meaning: "A string holds a character that cannot be stored",
+    remedy: "Remove it; the message has its position.",
+  },
   invalidParameter: {
     error: 40004,
     meaning: "A parameter of the path or the query, or a header field, is not valid",
+    remedy: "Correct what the message names.",
   },
-  conflict: { error: 40009, meaning: "The id is taken by one with other content" },
-  missingToken: { error: 40100, meaning: "No token" },
-  invalidToken: { error: 40101, meaning: "The token is not accepted" },
-  notFound: { error: 40400, meaning: "There is nothing at the path" },
-  methodNotAllowed: { error: 40500, meaning: "The path does not offer the method" },
-  requestTimeout: { error: 40800, meaning: "The body did not arrive in time" },
-  preconditionFailed: { error: 41200, meaning: "If-Match or If-None-Match does not hold" },
-  contentTooLarge: { error: 41300, meaning: "The body is over the limit" },
+  conflict: {
+    error: 40009,
+    meaning: "The id is taken by one with other content",
+    remedy:
+      "Choose another id, or with an `Idempotency-Key` compare: what it made may have been changed since.",
+  },
+  missingToken: { error: 40100, meaning: "No token", remedy: "Send a token." },
+  invalidToken: {
+    error: 40101,
+    meaning: "The token is not accepted",
+    remedy: "Ask the operator, or the identity provider, for a new token.",
+  },
+  notFound: {
+    error: 40400,
+    meaning: "There is nothing at the path",
+    remedy: "Use a path of the description at `/openapi.json`, under the address of this server.",
+  },
+  methodNotAllowed: {
+    error: 40500,
+    meaning: "The path does not offer the method",
+    remedy: "Use one that `Allow` names.",
+  },
+  requestTimeout: {
+    error: 40800,
+    meaning: "The body did not arrive in time",
+    remedy: "Send it again, on a new connection.",
+  },
+  preconditionFailed: {
+    error: 41200,
+    meaning: "If-Match or If-None-Match does not hold",
+    remedy: "Get the resource again, and decide by what it is now.",
+  },
+  contentTooLarge: {
+    error: 41300,
+    meaning: "The body is over the limit",
+    remedy: "Send less; the operator can raise `--body-bytes-max`.",
+  },
   unsupportedMediaType: {
     error: 41500,
     meaning: "The Content-Type is missing or not application/json, or the body has a Content-Encoding",
+    remedy: "Send `Content-Type: application/json`, and the JSON as it is.",
   },
-  preconditionRequired: { error: 42800, meaning: "If-Match is missing, which the operation requires" },
-  tooManyRequests: { error: 42900, meaning: "Over the rate limit" },
-  internalError: { error: 50000, meaning: "Internal error; the details are in the server's log" },
-  notImplemented: { error: 50100, meaning: "The contract describes the operation, but it is not served" },
+  preconditionRequired: {
+    error: 42800,
+    meaning: "If-Match is missing, which the operation requires",
+    remedy: "Get the resource, and send its ETag as If-Match.",
+  },
+  tooManyRequests: {
+    error: 42900,
+    meaning: "Over the rate limit",
+    remedy: "Wait for as many seconds as `Retry-After` says.",
+  },
+  internalError: {
+    error: 50000,
+    meaning: "Internal error; the details are in the server's log",
+    remedy: "Send it again; if that does not help, tell the operator the `X-Request-Id`.",
+  },
+  notImplemented: {
+    error: 50100,
+    meaning: "The contract describes the operation, but it is not served",
+    remedy: "Use another operation.",
+  },
   unavailable: {
     error: 50300,
     meaning: "Overloaded, or the store or the identity provider cannot be reached",
+    remedy:
+      "Wait for as many seconds as `Retry-After` says, and send it again. Without it, look first: a create may be stored.",
   },
 } as const;
 

@@ -125,7 +125,7 @@ and the connection is closed. Every other error is one of these:
 ${rows.join("\n")}`;
 }
 
-/** Tells a client what to do about an error. */
+/** Tells a client what to do about an error, in the words of the contract. */
 function adviceFor(
   code: ErrorCode,
   { path, one, takesIds, makesIds }: ReturnType<typeof resourcesOf>,
@@ -138,29 +138,15 @@ function adviceFor(
         ]
       : []),
   ];
-  const advice: Readonly<Record<ErrorCode, string>> = {
-    badRequest: "Send the header once, or a chunked body. The connection is closed.",
-    invalidJson: "Correct it at the line and column in the message.",
-    invalidPlant: "Correct the fields that the message names.",
-    unstorableText: "Remove it; the message has its position.",
-    invalidParameter: "Correct what the message names.",
+  const advice: Partial<Record<ErrorCode, string>> = {
     conflict: conflict.join(" "),
-    missingToken: "Send a token.",
-    invalidToken: "Ask the operator, or the identity provider, for a new token.",
-    notFound:
-      path === undefined
-        ? "Use a path of this description, under the address of this server."
-        : `Send \`POST\` to \`${path}\`, under the address of this server.`,
-    methodNotAllowed: "Use one that `Allow` names.",
-    requestTimeout: "Send it again, on a new connection.",
+    ...(path !== undefined && {
+      notFound: `Send \`POST\` to \`${path}\`, under the address of this server.`,
+    }),
     preconditionFailed: `Get the ${one} again, and decide by what it is now.`,
     preconditionRequired: `Get the ${one}, and send its ETag as If-Match.`,
     contentTooLarge: `Send a smaller ${one}.`,
-    unsupportedMediaType: "Send `Content-Type: application/json`, and the JSON as it is.",
-    tooManyRequests: "Wait for as many seconds as `Retry-After` says.",
-    internalError: "Send it again; if that does not help, tell the operator the `X-Request-Id`.",
-    notImplemented: "Use another operation.",
     unavailable: `Wait for as many seconds as \`Retry-After\` says, and send it again.${makesIds ? ` Without \`Retry-After\` the ${one} may be stored: look first.` : ""}`,
   };
-  return advice[code];
+  return advice[code] ?? errorRegistry[code].remedy;
 }

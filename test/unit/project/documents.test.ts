@@ -25,14 +25,14 @@ test("docs/configuration.md lists every setting of the server with its flag, var
   expect(rows).toEqual(expected);
 });
 
-test("docs/decisions.md lists every error code with its status and meaning", async () => {
-  const rows = rowsOf(await read("docs/decisions.md"), /^\| \d{5} /);
-  expect(rows).toEqual(
-    Object.entries(errorRegistry).map(([name, { error, meaning }]) => [
+test("docs/errors.md lists every error with its name, status, meaning and remedy", async () => {
+  expect(rowsOf(await read("docs/errors.md"), /^\| \d{5} /)).toEqual(
+    Object.entries(errorRegistry).map(([name, { error, meaning, remedy }]) => [
       String(error),
-      name,
+      `\`${name}\``,
       String(Math.trunc(error / 100)),
       meaning,
+      remedy,
     ]),
   );
 });
