@@ -23,7 +23,7 @@ export function parseDurationMs(text: string): number {
  * otherwise NaN.
  */
 export function parseTime(text: string): number {
-  if (!/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?Z)?$/.test(text)) return Number.NaN;
+  if (!/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?Z)?$/.test(text)) return Number.NaN;
   const time = Date.parse(text);
   // 29 February of another year is read as 1 March.
   const isDay = !Number.isNaN(time) && new Date(time).toISOString().startsWith(text.slice(0, 10));

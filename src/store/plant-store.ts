@@ -33,6 +33,11 @@ export interface NewEntry {
    * collection that keeps keys; such an id may be `taken`, also by an equal plant.
    */
   readonly key?: string | null | undefined;
+  /**
+   * The time of creation, if it is not that of the batch. Only an import by a command has it: the
+   * store of a server does not read it.
+   */
+  readonly createdAt?: number;
 }
 
 /** Entries of plants with one creator, such as those of an import. */

@@ -46,6 +46,15 @@ function quotedCell(value: string): string {
   return `"${value.replaceAll('"', '""')}"`;
 }
 
+/** The cells of one record; undefined for an error of syntax. */
+export function csvCellsOf(text: string, delimiter: Delimiter): readonly (string | undefined)[] | undefined {
+  let found: CsvCells | undefined;
+  parseCsvRecords(text, delimiter, (cells) => {
+    found ??= cells;
+  });
+  return found === undefined || "error" in found ? undefined : found;
+}
+
 /**
  * Parses the records of a text, which ends with a line end or with the file. Returns the index of a
  * last record that does not end within the text, because a quote is open; the text's length if

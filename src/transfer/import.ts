@@ -2,15 +2,16 @@
 
 import { setImmediate as nextTick } from "node:timers/promises";
 import { ApiError } from "../base/errors.ts";
-import type { Collection, Plant } from "../contract/contract.ts";
+import type { Plant } from "../contract/contract.ts";
 import { conflictError } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { ChosenId } from "../plants/chosen-id.ts";
 import { errorOfOutcome } from "../plants/create-errors.ts";
 import type { NewEntry, Outcome } from "../store/plant-store.ts";
+import type { TokenStore } from "../store/shared/sql-tokens.ts";
 import type { ImportStore } from "./import-store.ts";
 import type { Replacement } from "./import-update.ts";
-import type { ImportRecord } from "./record-reader.ts";
+import type { GivenCreation, ImportRecord } from "./record-reader.ts";
 
 export interface RejectedRecord {
   readonly line: number;
@@ -43,6 +44,8 @@ export interface ImportOptions {
   readonly onBatch?: () => void;
   /** Replaces stored plants that differ; without it their records are rejected. */
   readonly replacement?: Replacement | undefined;
+  /** Stores the names of creators that records have; absent for a dry run. */
+  readonly creators?: Pick<TokenStore, "creatorKeys"> | undefined;
   /** Ends the import after the batch that is in flight. */
   readonly signal: AbortSignal;
 }
@@ -93,6 +96,8 @@ export async function importPlants(
 class BatchImporter {
   readonly #store: ImportStore;
   readonly #options: ImportOptions;
+  /** The keys of creators, by their names. */
+  readonly #creatorKeys = new Map<string, number>();
   #batch: ImportRecord[] = [];
   #codeUnits = 0;
   #inFlight: Promise<void> = Promise.resolve();
@@ -159,11 +164,14 @@ class BatchImporter {
 
   /** Creates the plants of the valid records, and retries those that are `unavailable`. */
   async #createAll(batch: readonly ImportRecord[]): Promise<Outcome[]> {
-    const { collection, create, freeIds } = this.#store;
+    const { create, freeIds } = this.#store;
+    await this.#storeCreators(batch);
     const deadline = performance.now() + retryMsMax;
     const pending = batch
-      .flatMap(({ plant, chosen }) => (plant instanceof ApiError ? [] : [{ plant, chosen }]))
-      .map(({ plant, chosen }, index) => ({ index, chosen, entry: entryOf(collection, plant, chosen) }));
+      .flatMap(({ plant, chosen, creation }) =>
+        plant instanceof ApiError ? [] : [{ chosen, entry: this.#entryOf(plant, chosen, creation) }],
+      )
+      .map((each, index) => ({ ...each, index }));
     const outcomes: Outcome[] = [];
     let rest = pending;
     // Searched for once: the ids of all records have run out then.
@@ -178,8 +186,8 @@ class BatchImporter {
         if (outcome !== "taken") continue;
         const id: PlantId | undefined = hasRunOut ? undefined : await each.chosen?.another(freeIds);
         hasRunOut ||= id === undefined;
-        const plant = id === undefined ? undefined : { ...each.entry.plant, id };
-        if (plant !== undefined) next.push({ ...each, entry: entryOf(collection, plant, each.chosen) });
+        if (id === undefined) continue;
+        next.push({ ...each, entry: { ...each.entry, plant: { ...each.entry.plant, id } } });
       }
       if (created.includes("unavailable")) {
         if (performance.now() > deadline || this.#options.signal.aborted) throw new StoreUnavailable();
@@ -189,8 +197,20 @@ class BatchImporter {
     }
     return outcomes;
   }
-}
 
-function entryOf(collection: Collection, plant: Plant, chosen: ChosenId | undefined): NewEntry {
-  return { collection, plant, creator: null, key: chosen?.key };
+  /** Stores the names of a batch that no batch before it had. */
+  async #storeCreators(batch: readonly ImportRecord[]): Promise<void> {
+    const names = new Set(batch.flatMap(({ creation }) => creation?.creatorName ?? []));
+    const unknown = [...names].filter((name) => !this.#creatorKeys.has(name));
+    const keys = unknown.length === 0 ? [] : await this.#options.creators?.creatorKeys(unknown);
+    for (const [index, key] of (keys ?? []).entries()) this.#creatorKeys.set(unknown[index] as string, key);
+  }
+
+  #entryOf(plant: Plant, chosen: ChosenId | undefined, creation: GivenCreation | undefined): NewEntry {
+    const entry = { collection: this.#store.collection, plant, creator: null, key: chosen?.key };
+    if (creation === undefined) return entry;
+    const { createdAt, creatorName } = creation;
+    const creator = creatorName === null ? undefined : this.#creatorKeys.get(creatorName);
+    return { ...entry, creator: creator ?? null, createdAt };
+  }
 }

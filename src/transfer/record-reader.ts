@@ -19,6 +19,16 @@ export interface ImportRecord {
   readonly plant: Plant | ApiError;
   /** The ids that it may have, if they are made from its number. */
   readonly chosen?: ChosenId;
+  /** When and by whom it was created, of an import that keeps both. */
+  readonly creation?: GivenCreation;
+}
+
+/** When and by whom the plant of a record was created in the store of the export. */
+export interface GivenCreation {
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** The name of a token or a provider's subject; null if there is none. */
+  readonly creatorName: string | null;
 }
 
 /** How records are read. */

@@ -6,7 +6,7 @@ import { entryOf } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Collection } from "../contract/contract.ts";
 import { type CsvHeader, columnNames, foldedName } from "./csv.ts";
-import { type CsvCells, type Delimiter, formatCsvCell, parseCsvRecords } from "./csv-records.ts";
+import { csvCellsOf, type Delimiter, formatCsvCell } from "./csv-records.ts";
 import type { FileFormat } from "./file-format.ts";
 import type { FormatName } from "./format-names.ts";
 import type { RejectedRecord } from "./import.ts";
@@ -36,7 +36,7 @@ export class RejectionReport {
   /** Is told the header of the file. */
   onHeader({ text, delimiter }: CsvHeader): void {
     this.#delimiter = delimiter;
-    this.#columns = cellsOf(text, delimiter)?.length ?? 0;
+    this.#columns = csvCellsOf(text, delimiter)?.length ?? 0;
     this.#start = `${text}${delimiter}${formatCsvCell(reasonColumn(this.#collection), delimiter)}\n`;
   }
 
@@ -59,7 +59,7 @@ export class RejectionReport {
 
   /** A record with as many cells as the header, so that the reason stands in its column. */
   #fit(text: string): { readonly cells: string; readonly surplus: string } {
-    const cells = cellsOf(text, this.#delimiter);
+    const cells = csvCellsOf(text, this.#delimiter);
     if (cells === undefined || cells.length === this.#columns) return { cells: text, surplus: "" };
     if (cells.length < this.#columns)
       return { cells: text + this.#delimiter.repeat(this.#columns - cells.length), surplus: "" };
@@ -69,15 +69,6 @@ export class RejectionReport {
       surplus: ` The others are ${written.slice(this.#columns).join(this.#delimiter)}`,
     };
   }
-}
-
-/** The cells of a record; undefined for an error of syntax. */
-function cellsOf(text: string, delimiter: Delimiter): readonly (string | undefined)[] | undefined {
-  let found: CsvCells | undefined;
-  parseCsvRecords(text, delimiter, (cells) => {
-    found ??= cells;
-  });
-  return found === undefined || "error" in found ? undefined : found;
 }
 
 /** Bytes that are buffered for one write. */

@@ -43,6 +43,7 @@ const settingNames = [
   "format",
   "importIdsFrom",
   "importUpdate",
+  "importCreation",
   "dryRun",
   "quiet",
   "database",
@@ -86,6 +87,10 @@ JSON is a record a line, an array of records, or records one after another.
 The first line of CSV names the columns, which are those of an export, in any
 case and order; an empty cell means that there is no such field, and "" an empty
 text.
+
+With --with-creation each resource keeps the time and the token of its creation,
+which "export --with-creation" has written; one that is stored already keeps its
+own. A record without a valid time is rejected.
 
 --all FOLDER imports a file for each collection, such as parcels.csv.`,
     );
@@ -196,6 +201,7 @@ async function runImport(
         file,
         signal,
         replacement,
+        creators: store.tokens,
         rejected,
       });
     } finally {
@@ -232,7 +238,7 @@ async function runImport(
 
 /** Imports the records of a file into the result, and shows the progress. */
 async function importRecords(
-  { bodyBytesMax, importIdsFrom, quiet }: ImportConfig,
+  { bodyBytesMax, importIdsFrom, importCreation: keepsCreations, quiet }: ImportConfig,
   { format, chunks, fractionRead }: OpenedFile,
   store: ImportStore,
   result: ImportResult,
@@ -240,7 +246,7 @@ async function importRecords(
     file,
     rejected,
     ...options
-  }: Pick<ImportOptions, "signal" | "replacement"> & { file: string; rejected?: RejectedFile },
+  }: Pick<ImportOptions, "signal" | "replacement" | "creators"> & { file: string; rejected?: RejectedFile },
 ): Promise<void> {
   using progress = new Progress(quiet ? undefined : host().error);
   const { counts, encoding } = result;
@@ -249,7 +255,7 @@ async function importRecords(
     options.replacement?.onHeader(header);
     rejected?.report.onHeader(header);
   };
-  const reading = { recordBytesMax: bodyBytesMax, encoding, onHeader };
+  const reading = { recordBytesMax: bodyBytesMax, encoding, onHeader, keepsCreations };
   const key = importIdsFrom ?? basename(nameOf(file));
   const records = readRecords(store.collection, format, chunks, reading, key);
   try {

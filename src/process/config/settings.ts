@@ -434,6 +434,10 @@ const commandSettings = {
       "makes the ids of records without one, with their numbers, where the server makes ids; if not set, the name of the file",
     parse: parseText,
   },
+  importCreation: switchSetting(
+    "--with-creation",
+    "keep the times of creation and the names of tokens that the file has from export --with-creation",
+  ),
   importUpdate: switchSetting("--update", "replace stored plants that differ"),
   dryRun: switchSetting("--dry-run", "only print what an import would do"),
   quiet: switchSetting("--quiet", "print no progress, and no counts unless records were rejected"),

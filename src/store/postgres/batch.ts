@@ -28,6 +28,8 @@ interface BatchSql {
   readonly onConflict: string;
   /** Inserts the rows of arrays: one statement for all sizes of a batch. */
   readonly insertFromArrays: { readonly name: string; readonly text: string };
+  /** Like insertFromArrays, with a time of creation for each row. */
+  readonly insertWithTimes: { readonly name: string; readonly text: string };
 }
 
 /** What the rows of a batch have in common. */
@@ -52,7 +54,7 @@ function sqlOf(collection: Collection): BatchSql {
   if (existing !== undefined) return existing;
   const columns = collection.fields.map(({ column }) => column);
   const types = collection.fields.map(({ type }) => type.column.postgres);
-  // The first column has one value for all rows of a batch.
+  // The first column has one value for all rows of a batch, except for those of some imports.
   const hasKeys = keepsKeys(collection);
   const keyed = hasKeys ? [keyColumn] : [];
   const marked = collection.marker === undefined ? [] : [`"${collection.marker}"`];
@@ -64,6 +66,7 @@ function sqlOf(collection: Collection): BatchSql {
   const onConflict = `ON CONFLICT ${hasKeys ? "" : "(id)"} DO NOTHING RETURNING id`;
   const noMark = marked.map(() => ", NULL::boolean").join("");
   const text = `${insertInto} SELECT $1::int8, *${noMark} FROM unnest(${arrays}) ${onConflict}`;
+  const timed = `${insertInto} SELECT *${noMark} FROM unnest($1::int8[], ${arrays}) ${onConflict}`;
   const sql = {
     collection,
     columns: ["id", ...columns].join(", "),
@@ -74,6 +77,7 @@ function sqlOf(collection: Collection): BatchSql {
     insertInto,
     onConflict,
     insertFromArrays: { name: statementName(text), text },
+    insertWithTimes: { name: statementName(timed), text: timed },
   };
   statements.set(collection, sql);
   return sql;
@@ -296,14 +300,15 @@ export async function insert(
 }
 
 function arraysStatement(
-  { collection, insertFromArrays, hasKeys }: BatchSql,
+  { collection, insertFromArrays, insertWithTimes, hasKeys }: BatchSql,
   rows: readonly NewEntry[],
   { createdAt, ownKey }: BatchValues,
 ): Statement {
+  const hasTimes = rows.some((row) => row.createdAt !== undefined);
   return {
-    ...insertFromArrays,
+    ...(hasTimes ? insertWithTimes : insertFromArrays),
     values: [
-      createdAt,
+      hasTimes ? rows.map((row) => row.createdAt ?? createdAt) : createdAt,
       rows.map(({ plant }) => String(plant.id)),
       rows.map(({ creator }) => creator),
       ...collection.fields.map((field, index) => rows.map(({ plant }) => toText(field, plant, index))),
@@ -318,11 +323,13 @@ function valuesStatement(
   rows: readonly NewEntry[],
   { createdAt, ownKey }: BatchValues,
 ): Statement {
-  const tuples = rows.map((_, row) => {
+  const tuples = rows.map(({ createdAt: own = createdAt }, row) => {
     const first = (types.length + 2) * row + 2;
     const values = types.map((type, field) => `$${first + 2 + field}::${type}`);
     const marked = collection.marker === undefined ? [] : ["NULL::boolean"];
-    return `(${["$1::int8", `$${first}::${idType}`, `$${first + 1}::int4`, ...values, ...marked].join(",")})`;
+    // Relative to the first parameter, which the statement must have.
+    const time = own === createdAt ? "$1::int8" : `$1::int8 + (${own - createdAt})`;
+    return `(${[time, `$${first}::${idType}`, `$${first + 1}::int4`, ...values, ...marked].join(",")})`;
   });
   const values = rows.flatMap((row) => [
     String(row.plant.id),

@@ -26,7 +26,7 @@ export function toCopyText(
   const hasKeys = keepsKeys(collection);
   const end = collection.marker === undefined ? "\n" : "\t\\N\n";
   let text = "";
-  for (const { plant, creator, key } of entries) {
+  for (const { plant, creator, key, createdAt: own = createdAt } of entries) {
     text += typeof plant.id === "bigint" ? plant.id : escapeText(plant.id);
     for (let index = 0; index < fields.length; index++) {
       const value = plant.values[index];
@@ -36,7 +36,7 @@ export function toCopyText(
           ? "\t\\N"
           : `\t${escapeText(String((fields[index] as Field).type.toColumn(value)))}`;
     }
-    text += `\t${createdAt}\t${creator ?? "\\N"}`;
+    text += `\t${own}\t${creator ?? "\\N"}`;
     if (hasKeys) text += `\t${key === null ? ownKey : (key ?? "\\N")}`;
     text += end;
   }

@@ -100,7 +100,8 @@ class PlantTable {
     this.#delete = () => database.query<never, [PlantId]>(`DELETE FROM "${table}" WHERE id = ?`);
   }
 
-  insert({ plant, creator, key }: Omit<NewEntry, "collection">, createdAt: bigint): Outcome {
+  insert({ plant, creator, key, createdAt: own }: Omit<NewEntry, "collection">, common: bigint): Outcome {
+    const createdAt = own === undefined ? common : BigInt(own);
     const values: (ColumnValue | null)[] = toColumns(this.#collection, plant.values);
     if (this.#keepsKeys) values.push(key ?? null);
     const { changes } = this.#insert.run(plant.id, createdAt, creator, ...values);

@@ -33,4 +33,5 @@ test.each([
 
 test("a time is in UTC, whatever the zone of the machine", () => {
   expect(parseTime("2026-11-27T12:00Z")).toBe(now);
+  expect(parseTime("2026-11-27T12:00:00.012Z")).toBe(now + 12);
 });
