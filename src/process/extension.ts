@@ -90,9 +90,3 @@ export function assertDistinct(
     }
   }
 }
-
-/** The notes of a contract, without those on operations that a module serves. */
-export function remainingNotes(notes: readonly string[], own: readonly Operation[]): readonly string[] {
-  const served = own.map(({ method, path }) => `${method} ${pathShape(path)} is not served`);
-  return notes.filter((note) => !served.some((start) => pathShape(note).startsWith(start)));
-}

@@ -17,10 +17,11 @@ import { Sandbox } from "../sandbox/sandbox.ts";
 import { type RunningServer, startServer } from "../service/server.ts";
 import { formatBanner, interfaceRows, plainRows, type Row, type ServerAddresses } from "./banner.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
-import { type Extension, loadExtension, remainingNotes } from "./extension.ts";
+import { noteLines } from "./contract-notes.ts";
+import { type Extension, loadExtension } from "./extension.ts";
 import { host } from "./host.ts";
 import { pageGuard } from "./local-pages.ts";
-import { hasColours, printError, printLines } from "./output.ts";
+import { hasColours, printLines } from "./output.ts";
 import type { ReadyFile } from "./ready-file.ts";
 import { addressesOf } from "./serve.ts";
 import { createConsole } from "./serve-console.ts";
@@ -102,7 +103,7 @@ async function prepareSandbox(
   given: SandboxConfig,
   source: ContractSource | undefined,
   extension: Extension,
-  { storeEvents }: ServerProcess,
+  { storeEvents, events }: ServerProcess,
 ) {
   const { sandboxToken: token, adminNames = [], trustedProxies = [] } = given;
   const { sandboxSeed: seed, sandboxRules: rules, cors } = given;
@@ -117,8 +118,9 @@ async function prepareSandbox(
     simulated.push(...sandboxOperations(contract.document, others, contract.errors.shape));
     return simulated;
   });
-  for (const note of remainingNotes(sandbox.notes, [...own, ...simulated])) printError(`contract: ${note}`);
-  if (simulated.length > 0) printError(`contract: ${describedLine(simulated)}`);
+  const lines = noteLines(sandbox.notes, [...own, ...simulated], config.notes);
+  if (simulated.length > 0) lines.push(`contract: ${describedLine(simulated)}`);
+  for (const message of lines) events.emit({ kind: "notice", message, fields: {} });
   return { sandbox, config, server };
 }
 

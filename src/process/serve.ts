@@ -14,7 +14,8 @@ import type { OpenOptions, PlantStore } from "../store/plant-store.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { readCertificate } from "./certificate.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
-import { loadExtension, remainingNotes } from "./extension.ts";
+import { noteLines } from "./contract-notes.ts";
+import { loadExtension } from "./extension.ts";
 import { host } from "./host.ts";
 import { hasColours, issueToken, printLines } from "./output.ts";
 import { ServerProcess } from "./server-process.ts";
@@ -56,8 +57,8 @@ export async function serve(
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.use(store);
   const own = await extension(store.contract);
-  for (const note of remainingNotes(store.contract.notes, own))
-    ownProcess.events.emit({ kind: "notice", message: `contract: ${note}`, fields: {} });
+  for (const message of noteLines(store.contract.notes, own, config.notes))
+    ownProcess.events.emit({ kind: "notice", message, fields: {} });
 
   const parts = {
     store,

@@ -308,6 +308,13 @@ const log = {
     description: "minimum severity of log lines",
     parse: oneOf("error", "warn", "info"),
   },
+  notes: {
+    flag: "--notes <kinds|all>",
+    default: "kinds",
+    description:
+      "lines of the start on what of the contract is not served or checked: one for each kind, with a count, or all",
+    parse: oneOf("kinds", "all"),
+  },
   accessLog: {
     flag: "--access-log <lines>",
     default: "10",

@@ -175,7 +175,7 @@ const asJson = { "Content-Type": "application/json" };
 
 test("one line of the start names them with their number, and the collection is served as before", async () => {
   expect(notes).toContain(
-    "contract: 6 operations respond as described, and keep nothing: GET /search, POST /login, GET /works/{id}/images/{size}, PUT /works/{id}/images/{size}, GET /report, GET /never\n",
+    "contract: 6 operations respond as described, and keep nothing: GET /search, POST /login, GET /works/{id}/images/{size}, PUT /works/{id}/images/{size}, GET /report, GET /never",
   );
   expect(notes).not.toContain("responds with 501");
   const created = await sendBody("POST", "/works", '{"id":1,"title":"Lilies","kind":"painting"}', asJson);
