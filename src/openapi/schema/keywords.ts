@@ -50,17 +50,25 @@ function addKeywords(node: Node, reader: Schemas): void {
   if (place.isVersion30) node.isNullable = new Keywords(node, value, reader).flag("nullable");
   const keywords = new Keywords(node, schema, reader);
   for (const [names, add] of checks)
-    if (names.some((name) => Object.hasOwn(schema, name))) notingFaults(place, () => add(keywords));
+    if (names.some((name) => Object.hasOwn(schema, name)) && !notingFaults(place, () => add(keywords)))
+      node.keywords = withoutMembers(node.keywords, names);
 }
 
-/** Adds a check. Where the description is read as far as it can be, a fault of it is a note. */
-function notingFaults(place: Place, add: () => void): void {
+/** Adds a check. Where the description is read as far as it can be, a fault of it is a note: false. */
+function notingFaults(place: Place, add: () => void): boolean {
   try {
     add();
+    return true;
   } catch (error) {
     if (!place.isLenient) throw error;
     place.noteUnchecked(faultOf(error));
+    return false;
   }
+}
+
+/** Messages say nothing of keywords that are not checked, whose values may be of any kind. */
+function withoutMembers(schema: Json, names: readonly string[]): Json {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => !names.includes(name)));
 }
 
 /** The keywords that are checked, in the order in which faults are looked for. */

@@ -55,6 +55,24 @@ const cases: readonly (readonly [names: readonly string[], value: unknown])[] = 
   [["components", "schemas", "Pet", "properties", "name"], { type: "string", examples: 1 }],
 ];
 
+/** Keywords of the kinds that no schema has. */
+const oddKeywords: readonly Json[] = [
+  ...[{}, "x", 1, null].map((value) => ({ enum: value })),
+  ...[{}, [1], null].map((value) => ({ pattern: value, minLength: value })),
+  ...["x", {}, null].map((value) => ({ minimum: value, multipleOf: value, maxLength: value })),
+  ...[1, "x", {}].map((value) => ({ type: ["string", "object"], required: value, properties: value })),
+];
+
+test.each(oddKeywords)("a sandbox checks what it can of a schema with %j", async (keywords) => {
+  const text = withMember(["components", "schemas", "Pet", "properties", "name"], {
+    type: "string",
+    ...keywords,
+  });
+  const contract = await readContract({ text, fills: true });
+  expect(contract.collections).toHaveLength(1);
+  expect(contract.notes.join("\n")).toContain("so that this is not checked");
+});
+
 function withMember(names: readonly string[], value: unknown): string {
   const document: Json = structuredClone(description);
   const [last, ...parents] = names.toReversed() as [string, ...string[]];
