@@ -9,6 +9,7 @@ import { mappedSchemas } from "../../openapi/document/discriminator.ts";
 import { isReference, Place } from "../../openapi/document/place.ts";
 import { numberFormat, textFormat, textFormatNames } from "../../openapi/schema/formats.ts";
 import { fromVersion30, isAnnotation, mapSubschemas, requiredOf } from "../../openapi/schema/restrictions.ts";
+import { sampleText } from "../../openapi/schema/sample-texts.ts";
 
 /** Which values of a description an attempt takes over: all, those that are no objects, or none. */
 type Examples = "all" | "scalars" | "none";
@@ -119,7 +120,8 @@ export class ValueMaker {
     const own = mapSubschemas(Object.fromEntries(known), (_, ...names) =>
       this.#prepared(place.own(...names), attempt),
     );
-    const schema = withLimits(own);
+    const schema = withLimits(own, attempt);
+    this.#addPatternMembers(place, schema, attempt);
     if (
       isReference(value) &&
       enclosing.length === 0 &&
@@ -132,6 +134,23 @@ export class ValueMaker {
       return within.includes(part.pointer) ? {} : this.#prepared(part, attempt, within);
     });
     return parts.length === 0 ? schema : { allOf: [schema, ...parts] };
+  }
+
+  /** Adds as many members as an object needs whose names match a pattern. */
+  #addPatternMembers(place: Place, schema: Record<string, unknown>, attempt: Attempt): void {
+    const properties: Record<string, unknown> = isObject(schema.properties) ? { ...schema.properties } : {};
+    const missing = Math.min(Number(schema.minProperties ?? 0), partsMax) - Object.keys(properties).length;
+    const [pattern] = place.own("patternProperties").members;
+    if (pattern === undefined || !(missing > 0)) return;
+    const [name, member] = pattern;
+    const names = new Set<string>();
+    for (let choice = 0; names.size < missing && choice < 2 * missing + 10; choice++) {
+      const sample = sampleText({ pattern: name, minLength: choice % 2 === 0 ? 0 : choice }, choice);
+      if (sample !== undefined) names.add(sample);
+    }
+    for (const each of names) properties[each] = this.#prepared(member, attempt);
+    schema.properties = properties;
+    schema.required = [...requiredOf(schema), ...names];
   }
 
   /** The other schemas for the same value: places, and the names that discriminators have for them. */
@@ -183,7 +202,7 @@ function hasParts(value: unknown): boolean {
 }
 
 /** Limits as numbers in the dialect of OpenAPI 3.1, and types without null, where there are others. */
-function withLimits(schema: Json): Json {
+function withLimits(schema: Json, { hasOurFormats, choice }: Attempt): Record<string, unknown> {
   const changed: Record<string, unknown> = { ...fromVersion30(schema) };
   for (const [name, value] of Object.entries(changed)) {
     if (typeof value === "object" && numberText(value) !== undefined)
@@ -203,5 +222,13 @@ function withLimits(schema: Json): Json {
   const types = Array.isArray(type) ? type.filter((each) => each !== "null") : [];
   if (types.length > 0) changed.type = types.length === 1 ? types[0] : types;
   if (type === undefined && requiredOf(schema).length > 0) changed.type = "object";
+  const hasLength = schema.minLength !== undefined || schema.maxLength !== undefined;
+  const sample = hasLength && hasOurFormats ? sampleText(schema, choice) : undefined;
+  if (sample !== undefined && schema.enum === undefined && schema.const === undefined)
+    return { const: sample };
+  // json-schema-faker adds to a double, which is the same number there.
+  const least = numberText(schema.minimum);
+  if (least !== undefined && changed.type === "integer" && !Number.isSafeInteger(Number(least)))
+    return { const: BigInt(least) };
   return changed;
 }

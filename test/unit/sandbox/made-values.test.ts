@@ -150,3 +150,25 @@ test.each(["anyOf", "oneOf"])(
     expect((await made({ A })).isFit).toBe(true);
   },
 );
+
+const iban = { type: "string", pattern: "^[A-Z]{2}[0-9]{2}[A-Z0-9]{1,30}$", minLength: 15, maxLength: 34 };
+test.each<object>([
+  iban,
+  { ...iban, minLength: 34 },
+  { type: "string", pattern: "^(?:[a-z]+-)?\\d+[^a-z]*$", minLength: 9, maxLength: 9 },
+  { type: "string", format: "byte", minLength: 10 },
+  { type: "string", format: "byte", minLength: 8, maxLength: 8 },
+  { type: "integer", format: "int64", minimum: 10 ** 18 },
+  { type: "object", patternProperties: { "^x-[a-z]+$": { type: "integer" } }, minProperties: 3 },
+  {
+    type: "object",
+    patternProperties: { "^x-[a-z]+$": iban },
+    minProperties: 2,
+    additionalProperties: false,
+  },
+])("a value is made, with a seed and new each time, for %j", async (A) => {
+  expect(await made({ A })).toMatchObject({ isFit: true });
+  expect(await made({ A }, { isDynamic: true })).toMatchObject({ isFit: true });
+  const outer = { type: "object", required: ["a"], properties: { a: { $ref: "#/components/schemas/B" } } };
+  expect(await made({ A: outer, B: A })).toMatchObject({ isFit: true });
+});
