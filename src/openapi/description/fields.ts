@@ -22,6 +22,9 @@ import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
 import { fieldTypeOf, isEnforced, valueTypes } from "./field-type.ts";
 import { columnNameOf } from "./sql-names.ts";
 
+/** A table of PostgreSQL has at most 1,600 columns, of SQLite 2,000; some are our own. */
+const fieldsMax = 1_500;
+
 /**
  * Reads the fields. Rejects with a ContractError.
  *
@@ -41,6 +44,9 @@ export async function readFields(
   },
 ): Promise<Field[]> {
   const fields: Field[] = [];
+  const { size } = body.properties;
+  if (size > fieldsMax)
+    throw body.place.error(`it has ${size} properties, of which a table keeps at most ${fieldsMax}`);
   for (const [name, property] of body.properties) {
     if (name === idName) continue;
     const { place } = property;
