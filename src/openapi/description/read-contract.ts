@@ -31,7 +31,7 @@ import { expandSchema } from "./expanded-schema.ts";
 import { readFields, textField } from "./fields.ts";
 import { operationsOf, pathOfOne, type Reading, readOperations, readOthers } from "./operations.ts";
 import { accessWithoutNotes } from "./security.ts";
-import { tableNameOf } from "./sql-names.ts";
+import { fingerprint, tableNameOf } from "./sql-names.ts";
 import { noteDocument } from "./unserved-parts.ts";
 
 /** Rejects with a ContractError that says in one sentence why the description cannot be served. */
@@ -122,7 +122,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     document,
     service: (typeof title === "string" && title.trim()) || "Store",
     basePath: basePathOf(root),
-    collections: named(collections, Bun.hash(source.text).toString(36)),
+    collections: named(collections, fingerprint(source.text)),
     otherOperations,
     access,
     undescribedAccess:

@@ -40,7 +40,7 @@ function distinctName(text: string): string {
 }
 
 /** 64 bits of FNV-1a over the UTF-16 code units, in hexadecimal digits. */
-function fingerprint(text: string): string {
+export function fingerprint(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (let index = 0; index < text.length; index++)
     hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(index))) * 0x100000001b3n);
