@@ -29,7 +29,7 @@ export interface OrderPlace {
 }
 
 /** No property has such a name, which ORDER BY would find before that of a column. */
-export const orderPrefix = "x order ";
+const orderPrefix = "x order ";
 
 export function orderKeys(
   collection: Collection,
