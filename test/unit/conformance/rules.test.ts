@@ -1,5 +1,4 @@
-// The rules against the documents: docs/conformance.md lists those of the contract, and each source
-// is there.
+// The rules against the documents: each source is there.
 
 import { expect, test } from "bun:test";
 import { Contents } from "../../../packages/conformance/src/requests/contents.ts";
@@ -12,15 +11,7 @@ import { plantStore, readSingle } from "../../support/contracts.ts";
 import { rowsOf } from "../../support/markdown.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
-const page = await Bun.file(`${root}/docs/conformance.md`).text();
 const decisions = await Bun.file(`${root}/docs/decisions.md`).text();
-
-test("docs/conformance.md lists every rule of the contract with its sentence", () => {
-  const ofContract = rules.filter(({ basis }) => basis === "contract");
-  expect(rowsOf(page, /^\| `[a-z]+\.[\w.-]+` \|/)).toEqual(
-    ofContract.map(({ id, title }) => [`\`${id}\``, title]),
-  );
-});
 
 test("ids of rules are unique, and start with their level; titles are sentences", () => {
   expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
