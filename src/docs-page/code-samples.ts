@@ -1,5 +1,6 @@
 // Writes code samples of an operation: complete programs that read the token from the environment.
 
+import { shellWord, singleQuoted, withinDoubleQuotes } from "../base/shell.ts";
 import { isBasicField, type TokenField } from "../contract/access.ts";
 
 export interface SampledRequest {
@@ -33,14 +34,16 @@ function curl({ field, method, url, body }: SampledRequest): string {
   const options = [
     ...(field === undefined
       ? []
-      : [isBasicField(field) ? '-u "token:$ACCESS_TOKEN"' : `-H "${field.join(": ")}$ACCESS_TOKEN"`]),
+      : [
+          isBasicField(field)
+            ? '-u "token:$ACCESS_TOKEN"'
+            : `-H "${withinDoubleQuotes(field.join(": "))}$ACCESS_TOKEN"`,
+        ]),
     ...(body === undefined
       ? []
-      : ["-H 'Content-Type: application/json'", `-d '${spaced(body).replaceAll("'", "'\\''")}'`]),
+      : ["-H 'Content-Type: application/json'", `-d ${singleQuoted(spaced(body))}`]),
   ];
-  // A query, or the path of a contract, may have characters of the shell.
-  const word = /[^\w.:/%~-]/.test(url) ? `'${url.replaceAll("'", "%27")}'` : url;
-  const lines = [`curl -i ${isDefault ? "" : `-X ${method} `}${word}`, ...options];
+  const lines = [`curl -i ${isDefault ? "" : `-X ${method} `}${shellWord(url)}`, ...options];
   return `${lines.join(" \\\n  ")}\n`;
 }
 

@@ -1,6 +1,7 @@
 // Writes the lines that a start prints: a banner on a terminal, otherwise the URL; at first also
 // the token.
 
+import { shellWord, singleQuoted } from "../base/shell.ts";
 import { paint, printable } from "../base/terminal.ts";
 import { fieldValue, tokenField } from "../contract/access.ts";
 import type { Collection, Contract } from "../contract/contract.ts";
@@ -92,9 +93,9 @@ function firstTokenLines(contract: Contract, token: string, url: string): string
     "",
     `Create ${withArticle(collection.words.one)} with${field === undefined ? "out" : ""} it, in another terminal:`,
     "",
-    `curl -i -w '\\n' ${url}${collection.path} \\`,
-    ...(field === undefined ? [] : [`  -H '${field[0]}: ${fieldValue(field, token)}' \\`]),
+    `curl -i -w '\\n' ${shellWord(url + collection.path)} \\`,
+    ...(field === undefined ? [] : [`  -H ${singleQuoted(`${field[0]}: ${fieldValue(field, token)}`)} \\`]),
     "  -H 'Content-Type: application/json' \\",
-    `  -d '${sampleBody(collection, 9_007_199_254_740_993n).replaceAll("'", "'\\\\''")}'`,
+    `  -d ${singleQuoted(sampleBody(collection, 9_007_199_254_740_993n))}`,
   ];
 }

@@ -2,6 +2,7 @@
 // them.
 
 import { basename } from "node:path";
+import { shellWord } from "../base/shell.ts";
 import { redactUrl } from "./config/redact.ts";
 import { host } from "./host.ts";
 
@@ -29,12 +30,7 @@ export function commandName(environment: NodeJS.ProcessEnv = host().environment)
   if (Bun.which("plantstore", { PATH: environment.PATH ?? "" }) === path) return "plantstore";
   // An absolute path would be repeated in each line of a help.
   if (path.startsWith("/")) return path.endsWith("/bin/plantstore") ? "bin/plantstore" : basename(path);
-  return quoted(path);
-}
-
-/** A text as a shell takes it. */
-function quoted(text: string): string {
-  return /^[\w./~+@%,:=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return shellWord(path);
 }
 
 /**
@@ -49,7 +45,7 @@ export function databaseFlag({
   readonly sources: { readonly database: string };
 }): string {
   if (sources.database !== "flag") return "";
-  return ` --database ${quoted(redactUrl(database))}`;
+  return ` --database ${shellWord(redactUrl(database))}`;
 }
 
 /** Rewrites quoted commands, such as "plantstore migrate", as the user can type them. */

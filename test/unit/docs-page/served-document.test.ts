@@ -259,7 +259,7 @@ test("what the author wrote is kept, and merged with what the server adds", () =
   expect(get?.["x-codeSamples"]).toEqual([{ lang: "Go", source: "own()" }]);
   expect(patch?.responses).toHaveProperty("501");
   const [curl] = post?.["x-codeSamples"] ?? [];
-  expect(curl?.source).toStartWith("curl -i 'http://address-of-this-server.invalid/it%27s%20$(x)' \\\n");
+  expect(curl?.source).toStartWith("curl -i 'http://address-of-this-server.invalid/it'\\''s%20$(x)' \\\n");
 
   const { default: failure } = serve(books).paths["/books"]?.post?.responses ?? {};
   expect(failure?.description).toBe("A failure.");

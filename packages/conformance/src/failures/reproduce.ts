@@ -1,6 +1,7 @@
 // Writes commands that send the requests of a failure again: curl, which everybody has. The token
 // is $TOKEN, and ids are others than those of the run, which may be taken.
 
+import { singleQuoted } from "../../../../src/base/shell.ts";
 import { type IdRange, withUnusedIds } from "../plants/ids.ts";
 import { placesOf, redact, type Transcript } from "./transcript-text.ts";
 
@@ -67,7 +68,7 @@ function longText(text: string, to: Reproduction): string {
 }
 
 const escapePrintf = (text: string) =>
-  quoteSimply(
+  singleQuoted(
     text
       .replaceAll("\\", "\\\\")
       .replaceAll("\r", "\\r")
@@ -82,12 +83,10 @@ const escapePrintf = (text: string) =>
  */
 const escapeWord = (text: string) =>
   /^[ -~]*$/.test(text)
-    ? quoteSimply(text)
+    ? singleQuoted(text)
     : `$'${text
         .replaceAll(/[\\']/g, "\\$&")
         .replaceAll(/[^ -~]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, "0")}`)}'`;
-
-const quoteSimply = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Quotes a text, with the token as $TOKEN and other secrets as ***. */
 function quote(text: string, { token, secrets }: Reproduction, escapePart = escapeWord): string {
