@@ -6,7 +6,7 @@ import type { JsonFilter } from "../json/json-filter.ts";
 import type { Json } from "../json/json-values.ts";
 import type { Access } from "./access.ts";
 import type { ErrorFormat } from "./error-format.ts";
-import type { ListSort } from "./list-order.ts";
+import type { ListKey, ListSort } from "./list-order.ts";
 import type { IdFormat, PlantId } from "./plant-id.ts";
 import type { SchemaCheck, Work } from "./schema-check.ts";
 import type { FieldType, FieldValue } from "./stored-types.ts";
@@ -160,22 +160,32 @@ export interface ListShape {
     readonly default: number;
   };
   /**
-   * The parameters of the query that choose resources by the value of a field, given by its index;
-   * a resource without a value has the fallback. A value must be one of the parameter, too.
+   * The parameters of the query that choose resources by a value: one that it is, is not, or is
+   * compared with. A resource without a value has the fallback.
    */
-  readonly filters: readonly {
-    readonly name: string;
-    readonly field: number;
-    readonly fallback: FieldValue | undefined;
-    /** Accepts the values of the parameter, as text or as the JSON that it is; undefined for any. */
-    readonly check: SchemaCheck | undefined;
-    readonly isRequired: boolean;
-  }[];
+  readonly filters: readonly ListFilter[];
   /** How a client asks for another order than that of the ids; undefined if it cannot. */
   readonly sort: ListSort | undefined;
   /** The other parameters that are described: a request that has one is not served. */
   readonly refused: readonly string[];
 }
+
+export interface ListFilter {
+  readonly name: string;
+  readonly key: ListKey;
+  readonly operator: keyof typeof filterOperators;
+  /** Whether it takes several values, of which one has to fit. */
+  readonly isList: boolean;
+  /** Whether commas are between them; otherwise the parameter is repeated. */
+  readonly hasCommas: boolean;
+  readonly fallback: FieldValue | undefined;
+  /** Accepts the values of the parameter, as text or as the JSON that it is; undefined for any. */
+  readonly check: SchemaCheck | undefined;
+  readonly isRequired: boolean;
+}
+
+/** The comparisons of filters, in SQL. */
+export const filterOperators = { eq: "=", ne: "<>", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
 export type ListMembers = readonly ListMember[];
 

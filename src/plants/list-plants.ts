@@ -1,17 +1,14 @@
 // Serves GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
 
 import { ApiError } from "../base/errors.ts";
-import { type Collection, type Field, pagePlantsMax, wholeOf } from "../contract/contract.ts";
+import { type Collection, pagePlantsMax, wholeOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import { acceptsText } from "../contract/schema-check.ts";
-import type { FieldValue } from "../contract/stored-types.ts";
 import { operationName } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
-import type { PageFilter } from "../store/shared/page.ts";
 import { pageOrder } from "../store/shared/page-order.ts";
-import type { SqlValue } from "../store/sql-connection.ts";
 import { defineOperation } from "./define-operation.ts";
 import { countsAll, listJson, type PageStart } from "./list-envelope.ts";
+import { filterOf, filterParameters } from "./list-filters.ts";
 import { pageBytesMax } from "./operation-settings.ts";
 import { int32, optional, type Parameter, type Parameters, plantId, required } from "./parameters.ts";
 import { orderOf, parseCursor, placeOf, sortParameters, toCursor } from "./sorted-list.ts";
@@ -74,7 +71,7 @@ export function listOperation(collection: Collection): Operation {
       const size = Math.min(limit, pagePlantsMax);
       const number = isByAfter ? 0 : (start as number);
       const offset = shape.paging === "page" ? (number - shape.firstPage) * size : number;
-      const filter = filterOf(collection, parameters);
+      const filter = filterOf(collection, parameters, read.dialect);
       const order = isSorted
         ? pageOrder(collection, terms, read.dialect, place, (filter?.parameters.length ?? 0) + 1)
         : undefined;
@@ -142,39 +139,6 @@ export function listOperation(collection: Collection): Operation {
 
 /** How long a list with a filter may look for the plants of its page, which may be far apart. */
 const filterMsMax = 1_000;
-
-/** The condition of the filters that were sent; undefined for none. */
-function filterOf(
-  { fields, list: { filters } }: Collection,
-  sent: Readonly<Record<string, unknown>>,
-): PageFilter | undefined {
-  const parameters: SqlValue[] = [];
-  const conditions = filters.flatMap(({ name, field: index, fallback }) => {
-    const value = sent[name] as FieldValue | undefined;
-    if (value === undefined) return [];
-    const { column, type } = fields[index] as Field;
-    const equals = `${column} = $${parameters.push(type.toColumn(value))}`;
-    const isFallback = fallback !== undefined && type.equals(value, fallback);
-    return [isFallback ? ` AND (${equals} OR ${column} IS NULL)` : ` AND ${equals}`];
-  });
-  return conditions.length === 0 ? undefined : { sql: conditions.join(""), parameters };
-}
-
-function filterParameters({ fields, list, words }: Collection): Parameters {
-  const all = list.filters.map((filter): [string, Parameter<FieldValue | undefined>] => {
-    const { name, field: index, check, isRequired } = filter;
-    const { name: fieldName, type, schema } = fields[index] as Field;
-    const parameter = {
-      description: `Only ${words.many} whose ${fieldName} this is.`,
-      schema,
-      expected: check?.expected ?? type.expected,
-      parse: (text: string) =>
-        check === undefined || acceptsText(check, text) ? type.parse(text) : undefined,
-    };
-    return [name, isRequired ? required(parameter) : optional(parameter)];
-  });
-  return Object.fromEntries(all);
-}
 
 function limitParameter({ list: { limit }, words }: Collection): Parameters {
   const parameter = int32({ description: `At most this many ${words.many}.`, ...limit });

@@ -16,8 +16,8 @@ export interface Parameter<Value> extends DescribedParameter {
   readonly parse: (text: string) => Value | undefined;
   /** The value of a query parameter that was not sent; without it the parameter is required. */
   readonly whenAbsent?: { readonly value: Value };
-  /** Whether it may be sent several times, which is a list with commas. */
-  readonly isRepeatable?: boolean;
+  /** Comes between its values where it may be sent several times. */
+  readonly separator?: string;
   /** The name in messages, where the description has another one. */
   readonly shownName?: string;
 }
@@ -135,7 +135,7 @@ export function parseParameters<Declared extends Parameters>(
     const name = parameter.shownName ?? key;
     const segment = segments[key];
     const all = segment === undefined ? query.getAll(key) : [segment];
-    const sent = parameter.isRepeatable && all.length > 1 ? [all.join(",")] : all;
+    const sent = parameter.separator !== undefined && all.length > 1 ? [all.join(parameter.separator)] : all;
     const [text] = sent;
     const value = text === undefined || !isStorable(text) ? undefined : parameter.parse(text);
     if (sent.length > 1) errors.push([`"${name}" must be sent once, but was sent ${sent.length} times`]);

@@ -21,14 +21,14 @@ export function sortParameters({ list: { sort } }: Collection): Parameters {
       values === undefined
         ? `properties to sort by (${names}), such as "${[...keys.keys()][0]}" or "-${[...keys.keys()][0]}"`
         : `one of ${values.join(", ")}`,
-    isRepeatable: true,
+    separator: ",",
     parse: (text) => (isServed(sort, text) || sort.refused.includes(text) ? text : undefined),
   };
   const directed: Parameter<string> = {
     description: "The direction of the order.",
     schema: { type: "string" },
     expected: '"asc" or "desc"',
-    isRepeatable: true,
+    separator: ",",
     parse: (text) => (text.split(",").every((each) => isDescending(each) !== undefined) ? text : undefined),
   };
   return {

@@ -16,11 +16,10 @@ import { isObject, type Json } from "../../json/json-values.ts";
 import { type Place, readable } from "../document/place.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 import { type Property, readObjectSchema } from "./body-schema.ts";
-import { checkOf } from "./checks.ts";
 import type { DescribedOperation, Success } from "./described-operation.ts";
-import { toFieldValue } from "./example-values.ts";
 import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
-import { isEnforced, valueTypes } from "./field-type.ts";
+import { valueTypes } from "./field-type.ts";
+import { readFilters } from "./list-filters.ts";
 import { listKeys, readSort } from "./list-sort.ts";
 import { hasProperties, type Resource, readRepresentation } from "./representations.ts";
 
@@ -95,12 +94,14 @@ export async function readList(
   const paging = chosen?.role ?? "after";
   const { array, members } = place === undefined ? ownBody : readBody(place, paging);
   const response = array === undefined ? wholeOf(resource) : await readItems(array, resource);
-  const filters = await filtersOf(parameters, resource);
+  const keys = listKeys(resource, response);
+  const free = parameters.filter(({ role }) => role === undefined);
+  const filters = await readFilters(free, keys, resource);
   const unused = parameters.filter(
     (each) =>
       each.name !== chosen?.name && each !== sizes[0] && !filters.some(({ name }) => name === each.name),
   );
-  const sort = readSort(unused, listKeys(resource, response));
+  const sort = readSort(unused, keys);
   const refused = unused.filter(({ name }) => name !== sort?.name && name !== sort?.direction);
   const others = refused.filter(({ role }) => role !== undefined);
   if (chosen === undefined && others[0] !== undefined)
@@ -164,30 +165,6 @@ function queryParameters({ parameters }: DescribedOperation): QueryParameter[] {
     const checked = described.value === undefined ? undefined : described;
     return [{ name, role: roleOf(name), place, schema, checked, isRequired }];
   });
-}
-
-/** The parameters that name a field, and have its type: only resources with that value are listed. */
-async function filtersOf(
-  parameters: readonly QueryParameter[],
-  { fields }: Resource,
-): Promise<ListShape["filters"]> {
-  const found: ListShape["filters"][number][] = [];
-  for (const { name, role, schema, checked, isRequired } of parameters) {
-    const exact = fields.findIndex((each) => each.name === name);
-    const alike = () => fields.findIndex((each) => plainName(each.name) === plainName(name));
-    const field = exact === -1 ? alike() : exact;
-    const { type, schema: own, shown } = fields[field] ?? {};
-    // A number that keeps its digits, and JSON, are not equal where their texts are.
-    const kind = type?.kind;
-    const keepsDigits = kind?.name === "decimal" && kind.fractionDigits === undefined;
-    const isComparable = type !== undefined && kind?.name !== "json" && !keepsDigits;
-    if (role !== undefined || !isComparable || shown === false) continue;
-    const isOne = [...valueTypes(schema)].some((type) => !["array", "object", "null"].includes(type));
-    if (!isOne) continue;
-    const check = checked && !isEnforced(schema) ? await checkOf(checked) : undefined;
-    found.push({ name, field, fallback: toFieldValue(type, own?.default), check, isRequired });
-  }
-  return found;
 }
 
 function readLimit(parameter: QueryParameter | undefined): ListShape["limit"] {

@@ -122,6 +122,56 @@ const orders = fc
   .map((terms) => terms as readonly Term[]);
 const signed = (terms: readonly Term[]) =>
   terms.map(([name, isBack]) => (isBack ? "-" : "") + name).join(",");
+type Test = (order: number) => boolean;
+const tests: Readonly<Record<string, Test>> = {
+  ...{ eq: (order) => order === 0, ne: (order) => order !== 0, gt: (order) => order > 0 },
+  ...{ gte: (order) => order >= 0, lt: (order) => order < 0, lte: (order) => order <= 0 },
+};
+/** The parameters of a list with the properties and the comparisons that they mean. */
+const comparisons = [
+  ...[
+    ["price_gte", "price", "gte"],
+    ["price[lt]", "price", "lt"],
+    ["min_weight", "weight", "gte"],
+  ],
+  ...[
+    ["weightMax", "weight", "lte"],
+    ["weight", "weight", "eq"],
+    ["size__gte", "size", "gte"],
+  ],
+  ...[
+    ["size__lt", "size", "lt"],
+    ["due_after", "due", "gt"],
+    ["dueBefore", "due", "lt"],
+    ["due", "due", "eq"],
+  ],
+  ...[
+    ["day_from", "day", "gte"],
+    ["dayTo", "day", "lte"],
+    ["name_gt", "name", "gt"],
+    ["isNew", "isNew", "eq"],
+  ],
+  ...[
+    ["kind_ne", "kind", "ne"],
+    ["rank_gte", "rank", "gte"],
+    ["factor_lte", "factor", "lte"],
+  ],
+  ...[
+    ["seen_since", "seen", "gte"],
+    ["note", "note", "eq"],
+    ["smallerThan", "size", "lt"],
+  ],
+] as unknown as readonly (readonly [parameter: string, name: keyof typeof members, test: string])[];
+const filters = fc.uniqueArray(
+  fc.constantFrom(...comparisons).chain(([parameter, name, test]) =>
+    // Null cannot be sent, and a parameter without a text is not one.
+    (members[name] as fc.Arbitrary<Value>)
+      .filter((value) => value !== undefined && value !== null)
+      .map((value) => ({ parameter, name, test, value: value as Value })),
+  ),
+  { selector: ({ parameter }) => parameter, minLength: 1, maxLength: 2 },
+);
+
 const runs = { numRuns: 100, endOnFailure: true };
 const integerOrder = (one: string, other: string) => byValue(BigInt(one), BigInt(other));
 
@@ -177,6 +227,59 @@ for (const engine of engines)
         ),
         runs,
       ));
+
+    test(
+      "between limits, while they are sorted",
+      () =>
+        fc.assert(
+          fc.asyncProperty(filters, orders, async (sent, terms) => {
+            const query = sent.map(
+              ({ parameter, value }) =>
+                `&${encodeURIComponent(parameter)}=${encodeURIComponent(String(value))}`,
+            );
+            const fits = ({ thing }: Stored) =>
+              sent.every(({ name, test, value }) => {
+                const own = thing[name] ?? null;
+                return own === null ? test === "ne" : tests[test]?.(compare(name, own, value)) === true;
+              });
+            const all = sorted((stored.items ?? []).filter(fits), terms, integerOrder).map(({ id }) => id);
+            const { ids } = await list(`/items?limit=100&sort=${signed(terms)}${query.join("")}`);
+            const { ids: unsorted } = await list(`/items?limit=100${query.join("")}`);
+            expect([query, ids]).toEqual([query, all]);
+            expect(unsorted).toEqual(all.toSorted(integerOrder));
+          }),
+          { numRuns: 300, endOnFailure: true },
+        ),
+      60_000,
+    );
+
+    test("one of several values", async () => {
+      const having = (test: (thing: Thing) => boolean) =>
+        (stored.items ?? []).flatMap(({ id, thing }) => (test(thing) ? [id] : [])).toSorted(integerOrder);
+      const found = async (query: string) => (await list(`/items?limit=100&${query}`)).ids;
+      const both = having(({ kind }) => kind !== undefined);
+      expect(await found("kind=raw,made")).toEqual(both);
+      expect(await found("kind=raw&kind=made")).toEqual(both);
+      expect(await found("kind=raw")).toEqual(having(({ kind }) => kind === "raw"));
+      // A text may have a comma.
+      expect(await found("names=a,B")).toEqual([]);
+      expect(await found("names=a&names=B")).toEqual(having(({ name }) => name === "a" || name === "B"));
+      expect(await found("created_before=9999-01-01")).toEqual(having(() => true));
+      expect(await found("created_before=2020-01-01T00:00:00Z")).toEqual([]);
+      const status = async (query: string) => (await request("GET", `/items?${query}`)).status;
+      for (const wrong of ["kind=raw,none", "size__gte=1.5", "due_after=tomorrow", "due_after=2024-13-01"])
+        expect([wrong, await status(wrong)]).toEqual([wrong, 400]);
+      expect(await status("other=1")).toBe(501);
+    });
+
+    test("after all of a day", async () => {
+      const midnight = instant("2024-01-02T00:00:00Z");
+      const after = (stored.items ?? []).filter(
+        ({ thing: { due } }) => typeof due === "string" && instant(due) >= midnight,
+      );
+      const { ids } = await list("/items?limit=100&due_after=2024-01-01");
+      expect(ids).toEqual(after.map(({ id }) => id).toSorted(integerOrder));
+    });
 
     test(
       "by cursor, while others come and go",

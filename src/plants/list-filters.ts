@@ -1,0 +1,163 @@
+// Reads the filters of a list from its parameters, and writes their SQL.
+
+import { type Collection, type Field, filterOperators, type ListFilter } from "../contract/contract.ts";
+import { acceptsText } from "../contract/schema-check.ts";
+import { type FieldType, type FieldValue, text, typeOfKind } from "../contract/stored-types.ts";
+import type { PageFilter } from "../store/shared/page.ts";
+import { sortKey } from "../store/shared/sort-key.ts";
+import type { SqlConnection, SqlValue } from "../store/sql-connection.ts";
+import { optional, type Parameter, type Parameters, required } from "./parameters.ts";
+
+/** Values of one filter. */
+const valuesMax = 100;
+
+/** Between the values of a parameter that was repeated. */
+const unitSeparator = "\u001f";
+
+/** A value as it is bound, and how it is compared. */
+interface Bound {
+  readonly value: SqlValue;
+  readonly operator: ListFilter["operator"];
+  readonly isFallback: boolean;
+}
+
+/** The condition of the filters that were sent; undefined for none. */
+export function filterOf(
+  collection: Collection,
+  sent: Readonly<Record<string, unknown>>,
+  dialect: SqlConnection["dialect"],
+): PageFilter | undefined {
+  const parameters: SqlValue[] = [];
+  const conditions = collection.list.filters.flatMap(({ name, key, operator: asked }) => {
+    const values = sent[name] as readonly Bound[] | undefined;
+    if (values === undefined) return [];
+    const { column, of, type } = sortKey(collection, key, dialect);
+    const own = of(column);
+    const each = values.map(({ value, operator, isFallback }) => {
+      const bound = `$${parameters.push(value)}${dialect === "postgres" ? `::${type}` : ""}`;
+      const compared = `${own} ${filterOperators[operator]} ${of(bound)}`;
+      // What has no value has the fallback, or is another one.
+      const fitsNull = operator === "ne" ? !isFallback : isFallback;
+      return fitsNull ? `(${compared} OR ${own} IS NULL)` : compared;
+    });
+    return [` AND (${each.join(asked === "ne" ? " AND " : " OR ")})`];
+  });
+  return conditions.length === 0 ? undefined : { sql: conditions.join(""), parameters };
+}
+
+/** The parameters that choose resources. */
+export function filterParameters(collection: Collection): Parameters {
+  const { list, words } = collection;
+  const all = list.filters.map((filter): [string, Parameter<readonly Bound[] | undefined>] => {
+    const { name, key, operator, isList, hasCommas, check, isRequired } = filter;
+    const compared = typeOf(collection, key);
+    const { type } = compared;
+    const shownName = typeof key === "number" ? collection.fields[key]?.name : key;
+    const separator = hasCommas ? "," : unitSeparator;
+    const parameter = {
+      description: `Only ${words.many} whose ${shownName} ${said[operator]} ${isList ? "one of these" : "this"}.`,
+      schema: (typeof key === "number" && collection.fields[key]?.schema) || {},
+      expected:
+        check?.expected ??
+        (operator === "eq" || operator === "ne" ? type.expected : "a value to compare with"),
+      ...(isList && { separator }),
+      parse(sent: string) {
+        const texts = isList ? sent.split(separator) : [sent];
+        if (texts.length > valuesMax) return undefined;
+        const bound = texts.map((each) =>
+          check === undefined || acceptsText(check, each) ? boundOf(filter, compared, each) : undefined,
+        );
+        return bound.every((each) => each !== undefined) ? bound : undefined;
+      },
+    };
+    return [name, isRequired ? required(parameter) : optional(parameter)];
+  });
+  return Object.fromEntries(all);
+}
+
+const said = {
+  eq: "is",
+  ne: "is not",
+  gt: "is above",
+  gte: "is at least",
+  lt: "is below",
+  lte: "is at most",
+};
+
+/** The type of what is compared, whether it is a time, and whether it is one of the store's. */
+interface ComparedType {
+  readonly type: FieldType;
+  readonly isTime: boolean;
+  readonly isOfStore: boolean;
+}
+
+function typeOf({ id, fields }: Collection, key: ListFilter["key"]): ComparedType {
+  if (key === "id") return { type: id.type as unknown as FieldType, isTime: false, isOfStore: false };
+  const isOfStore = typeof key !== "number";
+  const { type, schema } = isOfStore
+    ? { type: text("a time (RFC 3339)"), schema: {} }
+    : (fields[key] as Field);
+  return { type, isTime: isOfStore || ("format" in schema && schema.format === "date-time"), isOfStore };
+}
+
+const dateOnly = /^\d{4}-\d\d-\d\d$/;
+const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+/** A time to compare with: that of a day is its beginning in UTC, or its end, where it is included. */
+function dayOrTime(text: string, operator: ListFilter["operator"]) {
+  if (!dateOnly.test(text)) return dateTime.test(text) && isReal(text) ? { text, operator } : undefined;
+  if (!isReal(text)) return undefined;
+  const atEnd = ({ gt: "gte", lte: "lt" } as const)[operator as "gt" | "lte"];
+  if (atEnd === undefined) return { text: `${text}T00:00:00Z`, operator };
+  return { text: `${text}T24:00:00Z`, operator: atEnd };
+}
+
+/** Whether there is such a time; a leap second is that before it. */
+function isReal(text: string): boolean {
+  const time = Date.parse(text.replace(/:60/, ":59").toUpperCase());
+  return (
+    !Number.isNaN(time) &&
+    new Date(`${text.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(text.slice(0, 10))
+  );
+}
+
+/** Binds a text; undefined if it is no value of the property. */
+function boundOf(
+  { operator, fallback }: ListFilter,
+  { type, isTime, isOfStore }: ComparedType,
+  text: string,
+): Bound | undefined {
+  const isFallback = (value: FieldValue) => fallback !== undefined && type.equals(value, fallback);
+  if (isOfStore) {
+    const time = dayOrTime(text, operator);
+    if (time === undefined) return undefined;
+    // The store has milliseconds: what is between two of them is after the first one.
+    const isBetween = /\.\d{3}\d*[1-9]/.test(time.text);
+    const next = isBetween && (time.operator === "gte" || time.operator === "lt") ? 1n : 0n;
+    const milliseconds = BigInt(
+      Math.floor(
+        Date.parse(
+          time.text
+            .replace(/(\.\d{3})\d+/, "$1")
+            .replace(":60", ":59")
+            .toUpperCase(),
+        ),
+      ),
+    );
+    return { value: milliseconds + next, operator: time.operator, isFallback: false };
+  }
+  const { name, isNullable = false } = type.kind;
+  if (operator === "eq" || operator === "ne") {
+    // "null" is a text where texts are: no value is null.
+    const value = type.parse(isNullable && name === "text" ? JSON.stringify(text) : text);
+    if (value === undefined || value === null) return undefined;
+    return { value: type.toColumn(value) as SqlValue, operator, isFallback: isFallback(value) };
+  }
+  // A limit may be outside those of the property, and have more digits.
+  const plain = typeOfKind({ name });
+  const bound = isTime ? dayOrTime(text, operator) : { text, operator };
+  const value = bound && plain.parse(bound.text);
+  if (bound === undefined || value === undefined) return undefined;
+  const stored = isNullable ? plain.toJson(value) : (plain.toColumn(value) as SqlValue);
+  return { value: stored, operator: bound.operator, isFallback: false };
+}
