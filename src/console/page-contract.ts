@@ -3,7 +3,9 @@
 
 import type { Collection, Contract, Field } from "../contract/contract.ts";
 import { sampleBody } from "../contract/plant.ts";
+import { referenceOf } from "../contract/references.ts";
 import { capitalized } from "../contract/words.ts";
+import { isObject } from "../json/json-values.ts";
 
 /** A field of a form. */
 export interface PageField {
@@ -17,6 +19,12 @@ export interface PageField {
   readonly isOthers: boolean;
   /** The type with an example, for fields that do not take any text; "" for others. */
   readonly hint: string;
+  /** The value that is stored where there is none; "" for none. */
+  readonly default: string;
+  /** Whether a date picker can give every value. */
+  readonly isDate: boolean;
+  /** The name of the collection whose ids it has; "" for none. */
+  readonly references: string;
 }
 
 export interface PageContract {
@@ -54,10 +62,14 @@ export interface PageCollection {
 }
 
 export function pageContract({ service, basePath, collections }: Contract): PageContract {
-  return { service, collections: collections.map((each) => pageCollection(each, basePath)) };
+  return { service, collections: collections.map((each) => pageCollection(each, basePath, collections)) };
 }
 
-function pageCollection(collection: Collection, basePath: string): PageCollection {
+function pageCollection(
+  collection: Collection,
+  basePath: string,
+  all: readonly Collection[],
+): PageCollection {
   const { name, words, path, id, fields, titleField, groupField } = collection;
   return {
     name,
@@ -78,6 +90,9 @@ function pageCollection(collection: Collection, basePath: string): PageCollectio
       isNullable: field.type.kind.isNullable === true,
       isOthers: field.isOthers,
       hint: hintOf(field),
+      default: field.default === undefined ? "" : field.type.format(field.default),
+      isDate: isDate(field),
+      references: referenceOf(field, all)?.name ?? "",
     })),
     title: titleField === undefined ? -1 : fields.indexOf(titleField),
     group: groupField === undefined ? -1 : fields.indexOf(groupField),
@@ -97,9 +112,21 @@ function hintOf({ type, example }: Field): string {
   const isShown =
     text !== "" &&
     text.length <= exampleLengthMax &&
+    !isMadeUp(text) &&
     type.parse(text) !== undefined &&
     !expected.includes("such as");
   return `${capitalized(expected)}${isShown ? `, such as ${text}` : ""}`;
+}
+
+/** Whether an example is the word that stands for any text, perhaps cut or repeated. */
+function isMadeUp(text: string): boolean {
+  return "string".repeat(exampleLengthMax).startsWith(text);
+}
+
+/** A required field that may be null needs a text field: a picker would have two empty values. */
+function isDate({ schema, isRequired, type: { kind, input } }: Field): boolean {
+  const isNull = kind.isNullable === true && isRequired;
+  return input === "text" && isObject(schema) && schema.format === "date" && !isNull;
 }
 
 function idHint({ id: { type }, examples: [example] }: Collection): string {

@@ -14,7 +14,9 @@ export function wordsOf(
     /^(?:New|Create|Add)(?=[A-Z])|(?:Create|Input|Request|Response|Body|Dto|DTO)$/g,
     "",
   );
-  const one = named === undefined || named === "" ? singular(many) : toWords(named);
+  const given = named === undefined || named === "" ? many : toWords(named);
+  // A schema may be named after all of them, such as ssh_keys.
+  const one = given.endsWith(many) ? given.slice(0, -many.length) + singular(many) : given;
   return { one, many, body: names.body ?? `new ${one}` };
 }
 
@@ -33,13 +35,17 @@ export function uncapitalized(text: string): string {
   return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
-/** A word with "a" or "an" before it: "user" sounds as if it began with a consonant. */
+/**
+ * A word with "a" or "an" before it: "user" sounds as if it began with a consonant, and "ssh" with a
+ * vowel, as it is spelled out.
+ */
 export function withArticle(word: string): string {
-  return `${/^(?!eu|one\b|uni|u[rst][aeil])(?:[aeiou]|hour)/i.test(word) ? "an" : "a"} ${word}`;
+  const isVowel = /^(?!eu|one\b|uni|u[rst][aeil])(?:[aeiou]|hour|[fhlmnrsx][^aeiouy\s]*(?:\s|$))/i;
+  return `${isVowel.test(word) ? "an" : "a"} ${word}`;
 }
 
 /** A name such as TrainTrip, train_trip or train-trip in plain words. */
-function toWords(name: string): string {
+export function toWords(name: string): string {
   return name
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, " ")
     .replaceAll(/[-_.\s]+/g, " ")

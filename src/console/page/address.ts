@@ -31,6 +31,11 @@ export function linkTo({ query, after, plant }: Address, where = collectionParam
   return `#${new URLSearchParams([...where, ...parameters])}`;
 }
 
+/** The link to a collection, or to one of its plants. */
+export function collectionAddress(name: string, plant = "") {
+  return linkTo({ query: "", after: "", plant }, [["collection", name]]);
+}
+
 /** Shows an address in the browser, as a new entry of its history or instead of the last one. */
 export function showAddress(address: Address, how: "push" | "replace") {
   const link = linkTo(address);

@@ -4,14 +4,14 @@
 import { capitalized } from "../../contract/words.ts";
 import type { PageCollection } from "../page-contract.ts";
 import { AddPlant } from "./add-plant.ts";
-import { linkTo, readCollection } from "./address.ts";
+import { collectionAddress, readCollection } from "./address.ts";
 import { get, RequestError } from "./api.ts";
 import { Charts } from "./charts.ts";
 import { ExportDialog } from "./export-dialog.ts";
 import { useListener, useTicks } from "./hooks.ts";
 import { ImportDialog } from "./import-dialog.ts";
 import { useEffect, useState } from "./library.js";
-import { html } from "./markup.ts";
+import { html, onValue } from "./markup.ts";
 import { Plants } from "./plant-list.ts";
 import { Requests } from "./request-list.ts";
 import { appendSamples, emptyHistory, type History } from "./samples.ts";
@@ -79,7 +79,7 @@ export function Console({
   return html`
     <header class="top">
       <${Brand} />
-      ${collections.length > 1 && html`<nav class="collections" aria-label="Collections">${collections.map(collectionLink)}</nav>`}
+      ${collections.length > 1 && html`<nav class="collections" aria-label="Collections">${collectionLinks(collections)}</nav>`}
       <p class="version">${about !== null && `${about.version} ${engineNames[about.engine] ?? ""}`}</p>
       <p class=${`connection ${isReachable ? "up" : "down"}`} role="status">
         <i aria-hidden="true"></i>${isReachable ? "Live" : "The server is unreachable; retrying."}
@@ -112,9 +112,25 @@ export function Console({
   `;
 }
 
-function collectionLink({ name, many }: PageCollection) {
-  const link = linkTo({ query: "", after: "", plant: "" }, [["collection", name]]);
-  return html`<a href=${link} aria-current=${name === collection.name ? "page" : null}>${capitalized(many)}</a>`;
+/** More collections are a list to choose from. */
+const tabsMax = 7;
+
+function collectionLinks(collections: readonly PageCollection[]) {
+  const links = collections.map(({ name, many }) => {
+    // DigitalOcean has four kinds of keys.
+    const isShared = collections.some((each) => each.name !== name && each.many === many);
+    const label = capitalized(many) + (isShared ? ` (${name})` : "");
+    return { label, link: collectionAddress(name), isShown: name === collection.name };
+  });
+  const go = (link: string) => {
+    location.hash = link;
+  };
+  return collections.length > tabsMax
+    ? html`<select aria-label="Collection" onChange=${onValue(go)}>${links.map(({ label, link, isShown }) => html`<option value=${link} selected=${isShown}>${label}</option>`)}</select>`
+    : links.map(
+        ({ label, link, isShown }) =>
+          html`<a href=${link} aria-current=${isShown ? "page" : null}>${label}</a>`,
+      );
 }
 
 export function Brand({ name = contract.service }: { name?: string }) {

@@ -12,6 +12,7 @@ import { formatDate, html, onSubmit, untrustedText } from "./markup.ts";
 import { bodyOf, type Draft, draftOf, labelOf } from "./plant-draft.ts";
 import { FieldInputs } from "./plant-form.ts";
 import { History } from "./plant-history.ts";
+import { referenceLink } from "./plant-table.ts";
 import { collection } from "./shown-contract.ts";
 
 type Plant = NonNullable<Answer<typeof getPlant>>;
@@ -136,10 +137,16 @@ function Shown({ values, createdAt, token }: Plant) {
         const value = values[index] ?? null;
         return html`
           <dt>${labelOf(name)}</dt>
-          <dd class="full-text" tabindex="0" dir="auto">${value === null ? html`<span class="faint">none</span>` : untrustedText(value)}</dd>
+          <dd class="full-text" tabindex="0" dir="auto">${shownText(index, value)}</dd>
         `;
       })}
       <dt>Created</dt><dd>${formatDate(createdAt)}${token !== null && html` with the token ${untrustedText(token)}`}</dd>
     </dl>
   `;
+}
+
+function shownText(index: number, value: string | null) {
+  if (value === null) return html`<span class="faint">none</span>`;
+  const link = referenceLink(index, value);
+  return link === undefined ? untrustedText(value) : html`<a href=${link}>${untrustedText(value)}</a>`;
 }

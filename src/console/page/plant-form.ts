@@ -25,7 +25,8 @@ export function FieldInputs({
   onDraft: (draft: Draft) => void;
 }) {
   const lines = { isMultiline: true, rows: 2, spellcheck: false };
-  return collection.fields.map(({ name, input, isRequired: required, hint }, index) => {
+  return collection.fields.map((field, index) => {
+    const { name, input, isRequired: required, hint, isDate } = field;
     const shared = {
       label: labelOf(name),
       // A name of the contract could hide a property of the form.
@@ -38,18 +39,20 @@ export function FieldInputs({
     if (input === "boolean" || typeof input === "object") {
       const choices = input === "boolean" ? ["true", "false"] : input;
       const values = choices.filter((value) => value !== "");
+      const absent = field.default === "" ? "none" : `${field.default} (default)`;
+      const emptyText = required ? "" : absent;
       return html`<${Choice}
         required=${required && values.length === choices.length}
-        options=${["", ...values].map((value) => [value, value || (required ? "" : "none")])}
+        options=${["", ...values].map((value) => [value, value || emptyText])}
         ...${shared}
       />`;
     }
     const attributes = {
-      text: { dir: "auto", ...(isMultiline && lines) },
+      text: isDate ? { type: "date" } : { dir: "auto", ...(isMultiline && lines) },
       json: { class: "mono", ...lines },
       // Not type="number": browsers round its values.
       number: { inputmode: "decimal", required },
     };
-    return html`<${TextField} isOptional=${!required} ...${attributes[input]} ...${shared} />`;
+    return html`<${TextField} isOptional=${!required} placeholder=${field.default} ...${attributes[input]} ...${shared} />`;
   });
 }

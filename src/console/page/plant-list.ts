@@ -30,8 +30,8 @@ function searchHelp(): string {
   const { one, searched } = collection;
   if (searched.length === 0) return "";
   const names = searched.map((field) => labelOf(field).toLowerCase()).join(" or ");
-  const parts = searched.length <= namedFieldsMax ? names : `text of ${withArticle(one)}`;
-  return `Any parts of ${withArticle(parts)}, in any order. `;
+  const parts = searched.length <= namedFieldsMax ? names : `the texts of ${withArticle(one)}`;
+  return `Any parts of ${parts}, in any order. `;
 }
 
 export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {

@@ -1,16 +1,18 @@
 // Shows the table of plants: its boxes, and links to the plants.
 
 import { capitalized } from "../../contract/words.ts";
+import { collectionAddress } from "./address.ts";
 import { exactTime } from "./formats.ts";
 import { formatDate, html, untrustedText } from "./markup.ts";
 import { groupLabel, labelOf } from "./plant-draft.ts";
 import type { ListedPlant } from "./search.ts";
 import { collection } from "./shown-contract.ts";
 
+/** The dialog of a plant has the other fields. */
+const fieldsMax = 5;
+
 /** More columns do not fit: the list scrolls. */
 const textColumnsMax = 5;
-/** The same beside ids that are texts, such as UUIDs. */
-const textColumnsBesideTextMax = 3;
 
 export function PlantTable({
   plants,
@@ -27,14 +29,16 @@ export function PlantTable({
   onSelect: (ids: Set<string>) => void;
   onGroup: (group: string) => void;
 }) {
-  /** The fields after the title and the group. */
-  const others = [...collection.fields.keys()].filter(
-    (index) => index !== collection.title && index !== collection.group,
-  );
-  const shown = [collection.title, collection.group, ...others].filter((index) => index >= 0);
+  const leading = [collection.title, collection.group].filter((index) => index >= 0);
+  /** The fields after the title and the group: those that a cell can show before objects and lists. */
+  const others = [...collection.fields.keys()]
+    .filter((index) => !leading.includes(index))
+    .toSorted((one, other) => Number(isNested(one)) - Number(isNested(other)))
+    .slice(0, fieldsMax - leading.length);
+  const shown = [...leading, ...others];
   /** The columns as wide as their texts: all fields but the first, and the time of creation. */
   const textColumns = Math.max(1, shown.length);
-  const isWide = textColumns > (collection.id.isText ? textColumnsBesideTextMax : textColumnsMax);
+  const isWide = textColumns > textColumnsMax;
   const pageIds = new Set(plants.map(({ id }) => id));
   const isPageSelected = pageIds.isSubsetOf(selected);
   /**
@@ -79,11 +83,11 @@ export function PlantTable({
                   <input type="checkbox" aria-label=${`Select ${collection.one} ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />
                 </td>
                 <td class="number id">
-                  <a href=${linkOf(id)} aria-label=${`${capitalized(collection.one)} ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}>${id}</a>
+                  <a href=${linkOf(id)} aria-label=${`${capitalized(collection.one)} ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}><${ShortId} id=${id} /></a>
                 </td>
-                ${collection.title >= 0 && html`<td class="text main">${shownValue(values[collection.title] ?? null)}</td>`}
+                ${collection.title >= 0 && html`<td class="text main"><${FieldValue} index=${collection.title} value=${values[collection.title] ?? null} /></td>`}
                 ${collection.group >= 0 && html`<td class="text tag">${groupChip(values[collection.group] ?? null)}</td>`}
-                ${others.map((index) => html`<td class="text">${shownValue(values[index] ?? null)}</td>`)}
+                ${others.map((index) => html`<td class="text"><${FieldValue} index=${index} value=${values[index] ?? null} /></td>`)}
                 <td class="text created">
                   <span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>
                 </td>
@@ -96,6 +100,34 @@ export function PlantTable({
   `;
 }
 
-function shownValue(value: string | null) {
-  return value !== null && html`<span title=${value}>${untrustedText(value)}</span>`;
+function isNested(index: number): boolean {
+  return collection.fields[index]?.input === "json";
+}
+
+/** The text of a field; an id of another collection is a link to its plant. */
+function FieldValue({ index, value }: { index: number; value: string | null }) {
+  if (value === null) return null;
+  const link = referenceLink(index, value);
+  return link === undefined
+    ? html`<span title=${value}>${untrustedText(value)}</span>`
+    : html`<a href=${link} aria-label=${value}><${ShortId} id=${value} /></a>`;
+}
+
+/** The address of the plant whose id a field has; undefined for a field without ids. */
+export function referenceLink(index: number, value: string): string | undefined {
+  const { references = "", isNullable } = collection.fields[index] ?? {};
+  const isNull = isNullable && value === "null";
+  return references === "" || isNull ? undefined : collectionAddress(references, value);
+}
+
+/** Characters of an id that are shown; a number of 64 bits has 20. */
+const idCharactersMax = 20;
+
+/** The last characters of a UUIDv7 tell it apart from those of the same time. */
+const idEnd = 6;
+
+/** A long id with its middle hidden; what is copied is whole. */
+function ShortId({ id }: { id: string }) {
+  if (id.length <= idCharactersMax) return untrustedText(id);
+  return html`<span class="short-id" title=${id}><span>${untrustedText(id.slice(0, -idEnd))}</span>${untrustedText(id.slice(-idEnd))}</span>`;
 }

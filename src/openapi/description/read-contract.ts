@@ -13,6 +13,7 @@ import type {
 import type { ErrorShape } from "../../contract/error-format.ts";
 import { type PlantSchema, parsePlantJson } from "../../contract/plant.ts";
 import { numberedId, type PlantId } from "../../contract/plant-id.ts";
+import { namedReference, referenceOf } from "../../contract/references.ts";
 import type { FieldType } from "../../contract/stored-types.ts";
 import { wordsOf } from "../../contract/words.ts";
 import { toExactJson } from "../../json/exact-json.ts";
@@ -116,13 +117,15 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   const otherOperations = readOthers(reading);
   const title = root.at("info", "title").value;
   const access = collections[0]?.operations.create.access ?? bearerAccess;
+  const all = named(collections, fingerprint(source.text));
+  assertReferences(root, all);
   return {
     number: undefined,
     source,
     document,
     service: (typeof title === "string" && title.trim()) || "Store",
     basePath: basePathOf(root),
-    collections: named(collections, fingerprint(source.text)),
+    collections: all,
     otherOperations,
     access,
     undescribedAccess:
@@ -223,6 +226,20 @@ function named(collections: readonly Omit<Collection, "name" | "digest">[], dige
     const shown = shared.has(segments.at(-1)) ? segments : segments.slice(-1);
     return { ...collection, name: decodePercent(shown.join("/")), digest };
   });
+}
+
+/** Throws a ContractError if a field is said to have the ids of a collection that is not there. */
+function assertReferences(root: Place, all: readonly Collection[]): void {
+  for (const { describedPath, fields } of all)
+    for (const field of fields) {
+      const name = namedReference(field);
+      if (name === undefined || referenceOf(field, all) !== undefined) continue;
+      throw root
+        .at("paths", describedPath, "post")
+        .error(
+          `x-plantstore-references of "${field.name}" must name a collection with ids of its type, but is ${JSON.stringify(name)}`,
+        );
+    }
 }
 
 /** The path of the first server's URL; "" for none, and for a URL that has no path. */

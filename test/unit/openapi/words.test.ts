@@ -30,9 +30,14 @@ test.each(
   expect(wordsOf(`/v1/${many}`, { body: undefined, response: undefined }).one).toBe(one);
 });
 
+test("a schema that is named after all of them names one of them", () => {
+  const names = { body: undefined, response: "ssh_keys" };
+  expect(wordsOf("/account/keys", names)).toMatchObject({ one: "ssh key", many: "keys" });
+});
+
 test.each(
   ["a European", "a hat", "a one-off", "a plant", "a unit", "a URL", "a user", "a utility"].concat(
-    "an address, an Error, an hour, an order, an uncle, an usher".split(", "),
+    "an address, an Error, an hour, an ssh key, an order, an uncle, an usher".split(", "),
   ),
 )("%s", (text) => {
   expect(withArticle(text.slice(text.indexOf(" ") + 1))).toBe(text);
