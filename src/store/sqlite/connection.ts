@@ -77,7 +77,7 @@ const pauseMsMax = 50;
 /** Runs work in transactions, with a pause between two of them as long as the first one took. */
 function pausingTransactions(database: Database, path: string) {
   let lastMs = 0;
-  return async <Result>(work: () => SqlWork<Result>, mode = "write"): Promise<Result> => {
+  return async <Result>(work: () => SqlWork<Result>, mode: "read" | "write" = "write"): Promise<Result> => {
     if (lastMs > 0) await Bun.sleep(Math.min(lastMs, pauseMsMax));
     return describingErrors(path, () => {
       shortenWal(database);

@@ -6,7 +6,7 @@ import { droppedPrefix, inParts, type OnProgress } from "../migration/migration.
 import { query, type SqlWork } from "../shared/sql-work.ts";
 import type { Database } from "./driver.ts";
 
-type Transaction = <Result>(work: () => SqlWork<Result>) => Promise<Result>;
+type Transaction = <Result>(work: () => SqlWork<Result>, mode?: "read" | "write") => Promise<Result>;
 
 /**
  * The column of a table with at most so many rows is dropped in one transaction, of some 0.1 s. In a
@@ -22,17 +22,15 @@ export async function erase(
   transaction: Transaction,
   onProgress: OnProgress,
 ): Promise<string[]> {
-  const tables = await transaction(() =>
-    query<{ name: string }>(
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ${droppedPrefix.length}) = '${droppedPrefix}'`,
-    ),
+  // Another process may hold the lock for writing while there is nothing to delete.
+  const read = <Row extends object>(sql: string) => transaction(() => query<Row>(sql), "read");
+  const tables = await read<{ name: string }>(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ${droppedPrefix.length}) = '${droppedPrefix}'`,
   );
-  const columns = await transaction(() =>
-    query<{ name: string; column: string }>(
-      `SELECT collections.name, info.name AS "column"
-       FROM collections JOIN pragma_table_info(collections.name) AS info
-       WHERE substr(info.name, 1, ${droppedPrefix.length}) = '${droppedPrefix}'`,
-    ),
+  const columns = await read<{ name: string; column: string }>(
+    `SELECT collections.name, info.name AS "column"
+     FROM collections JOIN pragma_table_info(collections.name) AS info
+     WHERE substr(info.name, 1, ${droppedPrefix.length}) = '${droppedPrefix}'`,
   );
   if (tables.length + columns.length === 0) return [];
   const counts = new Map<string, number>();

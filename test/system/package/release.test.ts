@@ -97,7 +97,6 @@ describe("a release", () => {
     const changed = await succeed(copy, ["git", "show", "--format=", "--name-only"]);
     expect(changed.trim().split("\n")).toEqual([
       "CHANGELOG.md",
-      "README.md",
       "deploy/container/compose.yaml",
       "deploy/helm/plantstore/Chart.yaml",
       "docs/client.md",
