@@ -38,7 +38,7 @@ export class Metrics {
   readonly #results = new Map<Result, number>();
   /** Keyed by the labels of the operation. */
   readonly #requestSeconds = new Map<string, Histogram>();
-  /** The same by the operation itself, which takes no text to find. */
+  /** The series of each operation, found by the operation itself without a text. */
   readonly #secondsOf = new WeakMap<CalledOperation, Histogram>();
   readonly #commitSeconds = new Histogram(secondsBounds);
   readonly #batchPlants = new Histogram(plantsBounds);
@@ -90,7 +90,7 @@ export class Metrics {
         "Requests that failed, by error code.",
         [
           ...Object.entries(errorRegistry).map(([code, { error }]) => [error, code as ErrorCode] as const),
-          // Those that only an operation of one's own has.
+          // Series that only an operation of one's own has.
           ...[...this.#results.keys()].flatMap((each) =>
             typeof each === "number" ? [[each, each] as const] : [],
           ),

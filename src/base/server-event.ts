@@ -78,7 +78,7 @@ export interface CalledOperation {
   readonly operationId: string;
   /** The path below the base path, as OpenAPI has it: {id} stands for one segment. */
   readonly path: string;
-  /** What it does with the resources of a collection; undefined for an operation of one's own. */
+  /** The kind of operation on a collection, such as a create; undefined for an operation of one's own. */
   readonly serves?: { readonly collection: string; readonly action: string } | undefined;
 }
 

@@ -9,14 +9,14 @@ export interface ListSort {
   readonly name: string;
   /** The parameter with their direction; undefined for none. */
   readonly direction: string | undefined;
-  /** What a list may be sorted by, by the names of the properties. */
+  /** The properties that a list may be sorted by, by their names. */
   readonly keys: ReadonlyMap<string, ListKey>;
   /** The values where the parameters are not sent. */
   readonly default: string | undefined;
   readonly defaultDirection: string | undefined;
   /** The values that a request may have; undefined for any that can be read. */
   readonly values: readonly string[] | undefined;
-  /** Those of them that are not served. */
+  /** The parameters among them that are not served. */
   readonly refused: readonly string[];
   readonly isRequired: boolean;
 }

@@ -47,7 +47,7 @@ export function toColumns({ fields }: Pick<Collection, "fields">, values: Values
 /** Parts of a response besides the values of a resource; times are milliseconds since the epoch. */
 export interface ResponseDetails {
   readonly createdAt?: number | undefined;
-  /** That of the creation for a resource that was never changed. */
+  /** The time of creation for a resource that was never changed. */
   readonly changedAt?: number | undefined;
   readonly url?: string;
 }

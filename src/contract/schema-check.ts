@@ -87,7 +87,7 @@ export class Work {
   }
 }
 
-/** What is wrong with a value, in words. */
+/** Describes what is wrong with a value. */
 export function faultIn(check: SchemaCheck, value: unknown): string | undefined {
   try {
     const fault = check.fault(value, new Work());

@@ -15,7 +15,7 @@ export type FieldValue = string | number | bigint | boolean | null;
 /** A value as the column of an engine has it. */
 export type ColumnValue = string | number | bigint | boolean | null;
 
-/** What a column holds. */
+/** The kind of values in a column. */
 export interface Kind {
   readonly name: "text" | "boolean" | "integer" | "decimal" | "json";
   /** The digits after the point of all its decimals, where they are padded. */

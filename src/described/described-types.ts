@@ -38,7 +38,7 @@ type OperationOf<Paths, Key> = Key extends `${infer Word} ${infer Path extends k
   ? Paths[Path][Lowercase<Word> & keyof Paths[Path]]
   : never;
 
-/** What was sent to an operation. */
+/** The parts of a request to an operation. */
 interface InputOf<Operation> {
   readonly path: ParametersOf<Operation, "path">;
   readonly query: ParametersOf<Operation, "query">;

@@ -22,7 +22,7 @@ import { readDescribedBody } from "./described-body.ts";
 import { readDescribedParameters, type SentValues } from "./described-parameters.ts";
 import type { Handlers } from "./described-types.ts";
 
-/** What a handler gets: what was sent, as described, and the store. */
+/** The argument of a handler: what was sent, as described, and the store. */
 type DescribedCall = OwnCall<CollectionTypes> & SentValues & { readonly body: unknown };
 
 type Handler = (call: DescribedCall) => Promise<Result> | Result;

@@ -52,7 +52,7 @@ function describeErrorMembers({ errors: { shape } }: Contract): string {
     .join(",\n");
 }
 
-/** What a create that is sent again does: it depends on who chooses the ids. */
+/** Says what a create that is sent again does, which depends on who chooses the ids. */
 function describeRetries(contract: Contract): string[] {
   const { one, takesIds, makesIds } = resourcesOf(contract);
   return [

@@ -13,7 +13,7 @@ export interface Certificate {
   readonly expiresAt: number;
 }
 
-/** What a listener passes requests to. */
+/** The handlers that a listener passes requests to. */
 export interface ListenerService {
   readonly handle: Handler;
   readonly operations: readonly Operation[];
@@ -21,7 +21,7 @@ export interface ListenerService {
   readonly basePath: string;
 }
 
-/** What is used of Bun's server: the types of the package need none of Bun. */
+/** The part of Bun's server that is used: the types of the package need none of Bun. */
 export interface ListeningServer {
   readonly url: URL;
   closeIdleConnections(): void;

@@ -78,7 +78,7 @@ interface Paths<Row> {
 function registerPaths<Row extends OperationRow>(operations: readonly Row[], basePath: string): Paths<Row> {
   const router = findMyWay({
     maxParamLength: Number.POSITIVE_INFINITY,
-    // Those below take linear time.
+    // The patterns below take linear time.
     allowUnsafeRegex: true,
     querystringParser: () => undefined,
   });

@@ -10,7 +10,7 @@ import { checkHeaders } from "../http/required-headers.ts";
 import { type Parameters, type ParameterValues, parseParameters } from "./parameters.ts";
 import { makeOperation, type OperationCall, type Result } from "./run-operation.ts";
 
-/** What a handler gets of what was sent. */
+/** The parts of a request that a handler gets. */
 export interface DeclaredInput<Declared extends Parameters, Body> {
   readonly parameters: ParameterValues<Declared>;
   readonly body: Body;

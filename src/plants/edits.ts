@@ -274,7 +274,7 @@ export interface Undone {
   readonly refused: ReadonlyMap<PlantId, string>;
 }
 
-/** What an undo has made of a plant, of which it may have earlier edits to undo. */
+/** The result of an undo for a plant, of which it may have earlier edits to undo. */
 interface Reverted {
   /** The version that the plant had before the edit that was undone. */
   readonly version: bigint | undefined;

@@ -111,7 +111,7 @@ export function idempotencyKey(headers: Headers): string | undefined | ApiError 
   );
 }
 
-/** What identifies a create besides the id that is chosen for it: a hash of who creates it where. */
+/** Identifies a create besides the id that is chosen for it: a hash of who creates it where. */
 export class CreateKey {
   readonly #digest: Buffer;
 

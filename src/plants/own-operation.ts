@@ -7,7 +7,7 @@ import { type CollectionTypes, type OwnStore, ownStore } from "./own-store.ts";
 import type { Parameters } from "./parameters.ts";
 import type { OperationCall } from "./run-operation.ts";
 
-/** What the handler of an operation of one's own gets besides what was sent. */
+/** The argument of the handler of an operation of one's own, besides what was sent. */
 export interface OwnCall<Types extends CollectionTypes>
   extends Pick<OperationCall, "caller" | "url" | "headers" | "contract"> {
   readonly store: OwnStore<Types>;

@@ -89,7 +89,7 @@ type Collections<Types extends CollectionTypes> = {
 /** Runs SQL that reads, with the values of $1, $2 and so on. */
 type Query = <Row extends object = Json>(sql: string, values?: readonly SqlValue[]) => Promise<Row[]>;
 
-/** What an operation of one's own may do with the store. */
+/** The store as an operation of one's own uses it. */
 export interface OwnStore<Types extends CollectionTypes> extends Pick<OperationStore, "read"> {
   /** Each call is a transaction of its own, which is on disk when it resolves. */
   readonly collections: Collections<Types>;

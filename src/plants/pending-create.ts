@@ -13,7 +13,7 @@ import { errorOfOutcome, unreadable } from "./create-errors.ts";
 import { entityTag } from "./entity-tag.ts";
 import type { readByKey } from "./recorded-plant.ts";
 
-/** What the creates of a collection need besides it. */
+/** A collection, and what its creates need besides. */
 export interface CreateTarget {
   readonly collection: Collection;
   /** Makes the id of a plant without one, where the contract lets the server choose it. */

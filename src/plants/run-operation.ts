@@ -27,7 +27,7 @@ export interface Reply {
 }
 
 /**
- * What an operation may respond with: a reply, a response as it is, an error, or a value of JSON, which
+ * The results of an operation: a reply, a response as it is, an error, or a value of JSON, which
  * is sent with 200.
  */
 export type Result = Reply | Response | ApiError | JsonValue;
@@ -44,7 +44,7 @@ interface SentRequest {
   readonly readBody: () => Promise<Uint8Array | ApiError>;
 }
 
-/** What a handler gets besides what was sent. */
+/** The argument of a handler, besides what was sent. */
 export interface OperationCall {
   readonly caller: Caller;
   /** The address that the client has sent it to. */
@@ -144,7 +144,7 @@ async function respond<Input>(
 const replyMembers = ["status", "json", "jsonText", "headers"];
 
 /**
- * What is sent for a value: a resource may have a status of its own, also a number.
+ * The response for a value: a resource may have a status of its own, also a number.
  *
  * @param status of a value that is no reply.
  */

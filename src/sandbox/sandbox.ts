@@ -114,7 +114,7 @@ export class Sandbox {
       operations,
       ...options
     }: Omit<ForcedOutcomesOptions, "contract" | "routes" | "next" | "rules" | "gate"> & {
-      /** Those besides the creates. */
+      /** The operations besides the creates. */
       readonly operations: readonly Operation[];
     },
   ): Handler {

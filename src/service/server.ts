@@ -258,7 +258,7 @@ async function openGroupCommit(
 /** The parts that all services of a server have in common. */
 type SharedParts = Pick<HandlerDependencies, "authenticator" | "resolveCreator" | "rateLimit" | "bodyReader">;
 
-/** What serves one contract. */
+/** The parts that serve one contract. */
 interface Service {
   readonly handle: Handler;
   readonly operations: readonly Operation[];

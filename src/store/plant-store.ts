@@ -28,7 +28,7 @@ export interface NewEntry {
   /** The key of the token or the provider's subject that creates it; null if unknown. */
   readonly creator: number | null;
   /**
-   * What makes two creates the same: the id, where this is undefined; nothing, where it is null; or
+   * Makes two creates the same: the id, where this is undefined; nothing, where it is null; or
    * else this text of keyLength characters. Null or a text for a plant whose id was chosen, of a
    * collection that keeps keys; such an id may be `taken`, also by an equal plant.
    */

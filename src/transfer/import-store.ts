@@ -7,7 +7,7 @@ import type { SqlConnection } from "../store/sql-connection.ts";
 
 /** The store of an import, or one that only predicts its outcomes. */
 export interface ImportStore extends Pick<PlantStore, "create"> {
-  /** That of the plants. */
+  /** The collection of the plants. */
   readonly collection: Collection;
   /** Finds ids for records without one, where the contract allows few. */
   readonly freeIds?: FreeIds | undefined;

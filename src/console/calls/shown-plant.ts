@@ -40,7 +40,7 @@ export function toTexts({ fields }: Collection, values: Values, lengthMax?: numb
   });
 }
 
-/** What an edit has changed: a field is null where there was no value, or is none. */
+/** The changes of an edit: a field is null where there was no value, or is none. */
 export function toChange(collection: Collection, before: RecordedPlant, after: RecordedPlant) {
   if (before instanceof ApiError || after instanceof ApiError)
     return { kind: "unreadable" as const, changes: [] };

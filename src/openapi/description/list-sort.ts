@@ -24,7 +24,7 @@ const sortNames = /^(?:sort|sorts|sortby|sortkey|sortfield|sortcolumn|orderby|or
 const directionNames =
   /^(?:order|direction|dir|(?:sort|order)(?:order|dir|direction|type|ascdesc)|sort|orderby|ordering)$/;
 
-/** What a list may be sorted by: every scalar property that is shown, and the times of the store. */
+/** Finds what a list may be sorted by: every scalar property that is shown, and the times of the store. */
 export function listKeys(
   { id, fields }: Resource,
   { createdName, updatedName }: Pick<Representation, "createdName" | "updatedName">,

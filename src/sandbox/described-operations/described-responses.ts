@@ -13,7 +13,7 @@ import { type Place, readableAsync } from "../../openapi/document/place.ts";
 import { filterOf } from "../../openapi/schema/directions.ts";
 import { exampleIn, fits, type ValueMaker } from "./made-values.ts";
 
-/** What a response is chosen by, besides its status. */
+/** Criteria by which a response is chosen, besides its status. */
 export interface Wanted {
   /** The field Accept of the request. */
   readonly accept: string | null;

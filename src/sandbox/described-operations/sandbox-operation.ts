@@ -32,7 +32,7 @@ function sharedParts(document: OpenApiDocument) {
 
 type SharedParts = ReturnType<typeof sharedParts>;
 
-/** What is read of an operation when its first request arrives. */
+/** The parts of an operation that are read when its first request arrives. */
 interface ReadOperation {
   /** The error of its credentials, or of its parameters. */
   readonly headFault: (sent: SentParameters) => ApiError | undefined;

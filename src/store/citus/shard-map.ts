@@ -48,7 +48,7 @@ export function hashText(text: string): number {
   return finalMix(a + rest.readInt32LE(0), b + rest.readInt32LE(4), c + rest.readInt32LE(8));
 }
 
-/** What Jenkins' hash begins with, before the length is added. */
+/** The start of Jenkins' hash, before the length is added. */
 const start = 0x9e3779b9 + 3_923_095;
 
 function finalMix(a: number, b: number, c: number): number {

@@ -91,11 +91,11 @@ export function notUpToDate(store: string, version: number, wanted?: ContractSou
   );
 }
 
-/** What a store is brought to. */
+/** The state that a store is brought to. */
 export interface Migration extends Pick<ContractChoice, "dropFields"> {
   readonly contract: Contract;
   readonly change: ContractChange;
-  /** What is stored must fit the contract. */
+  /** Checks that what is stored fits the contract. */
   readonly scan: Scan;
 }
 

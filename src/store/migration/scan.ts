@@ -16,7 +16,7 @@ const namedMax = 10;
 const pageRowsMax = 500;
 const pageCodeUnits = 2 ** 22;
 
-/** What was written down is read in parts, and the last part in the transaction that switches. */
+/** Rows that were written down are read in parts, and the last part in the transaction that switches. */
 const touchedRowsMax = 2_000;
 
 /** The table of what was created or changed during a scan. */

@@ -58,7 +58,7 @@ export function markerOf(number: number): string {
   return markerPrefix + number;
 }
 
-/** What an acknowledged create of a collection depends on, in a text that is equal where it is. */
+/** Writes what an acknowledged create of a collection depends on as a text, to be compared. */
 export function requirementsOf({ id, fields, body, operations, ...collection }: Collection): string {
   const { path, allowsOthers, ignored, wrapper, requiresKey } = collection;
   const { status, access, headers } = operations.create;

@@ -18,7 +18,7 @@ type PlantRow = PlantColumns & { readonly id: string; readonly create_key?: stri
 interface BatchSql {
   readonly collection: Collection;
   readonly columns: string;
-  /** Those that COPY writes. */
+  /** The rows that COPY writes. */
   readonly copied: string;
   readonly idType: string;
   /** PostgreSQL's type of each column of a field, and of the key. */
@@ -32,7 +32,7 @@ interface BatchSql {
   readonly insertWithTimes: { readonly name: string; readonly text: string };
 }
 
-/** What the rows of a batch have in common. */
+/** The values that the rows of a batch have in common. */
 interface BatchValues {
   readonly createdAt: number;
   /**

@@ -17,7 +17,7 @@ export interface PageOrder {
 
 export interface OrderPart {
   readonly where: string;
-  /** Those of `where`, after those of the filter. */
+  /** The parameters of `where`, after those of the filter. */
   readonly parameters: readonly SqlValue[];
   readonly by: string;
 }

@@ -23,7 +23,7 @@ const shortOffsetMax = 10_000;
 
 /** Where a page begins, how long it is at most, and how its plants are written: plain data. */
 export interface PageQuery {
-  /** That of the collection. */
+  /** The name of the collection's table. */
   readonly table: string;
   readonly response: Representation;
   readonly after: PlantId | undefined;
@@ -113,7 +113,7 @@ export function* pageWork(contract: Contract, inTime: string, page: PageQuery): 
     );
     sizes.push(...some);
     if (sizes.length > size) break;
-    // Those of the next part that are before the page.
+    // The rows of the next part that are before the page.
     if (some.length > 0) skipped = 0;
     else if (skipped > 0 && page.order?.parts.at(-1) !== part) {
       const [before] = yield* query<{ rows: bigint | number }>(`SELECT count(*) AS rows ${range}`, own);

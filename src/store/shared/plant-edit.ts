@@ -33,7 +33,7 @@ export interface ConditionalEdit {
   readonly creation?: Creation;
   /** See nextVersion. */
   readonly version: bigint;
-  /** Of an undo: the version that it undoes, and the one whose plant, or deletion, it restores. */
+  /** Present in an undo: the version that it undoes, and the one whose plant, or deletion, it restores. */
   readonly undo?: { readonly version: bigint; readonly restores: bigint | undefined };
 }
 
