@@ -51,6 +51,11 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   });
 }
 
+/** All commands, in the order of the help. */
+export function loadCommands(): Promise<Command[]> {
+  return Promise.all(Object.values(loaders).map((load) => load()));
+}
+
 /** The program without its commands. `writeOut` receives the help or the version. */
 function createProgram(version: string, writeOut: (text: string) => void): Command {
   const name = commandName();

@@ -1,4 +1,4 @@
-// Lists all settings. A test compares docs/configuration.md with those of the server.
+// Lists all settings.
 
 import { formatNames } from "../../transfer/format-names.ts";
 import {
