@@ -13,7 +13,7 @@ export const operationsSuite: Suite = {
   name: "operations",
   title: "Reads and changes",
   summary:
-    "Creates, gets, pages of 100, replacements, changes and deletions of a collection whose ids the server chooses, on SQLite and PostgreSQL, beside a bare Bun server with bun:sqlite in its only thread, and PocketBase.",
+    "Creates, gets, pages of 100, replacements, changes and deletions of a collection whose ids the server chooses, on SQLite and PostgreSQL, beside the same in Rust with a history, a bare Bun server with bun:sqlite in its only thread, and PocketBase.",
   programs: { wrk: "wrk" },
   defaults: { rounds: 5, seconds: 2 },
   setUp: operations,
