@@ -10,8 +10,18 @@ import type { FormatName } from "./format-names.ts";
 /** The bytes that decide. */
 const headBytes = 512;
 
+/** What is known of a file before it is read. */
+export interface ContentNames {
+  /** For messages. */
+  readonly name: string;
+  /** The format that the user has given. */
+  readonly given?: FormatName | undefined;
+  /** The format that the name of the file implies. */
+  readonly named: FormatName | undefined;
+}
+
 /** A file as UTF-8, and its format. */
-export interface Content {
+interface Content {
   readonly format: FileFormat;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
@@ -23,14 +33,7 @@ export interface Content {
  */
 export async function openContent(
   source: AsyncIterable<Uint8Array>,
-  options: {
-    /** For messages. */
-    readonly name: string;
-    /** The format that the user has given. */
-    readonly given?: FormatName | undefined;
-    /** The format that the name of the file implies. */
-    readonly named: FormatName | undefined;
-  },
+  options: ContentNames,
 ): Promise<Content> {
   const { name, given, named } = options;
   const { head, chunks } = await peek(source);

@@ -12,7 +12,7 @@ import { type ConditionalEdit, editsMax } from "../store/shared/plant-edit.ts";
 import { findPlants, nextVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 import type { CsvHeader } from "./csv.ts";
-import type { ImportStore } from "./import-store.ts";
+import type { ImportStore } from "./import.ts";
 import type { ImportRecord } from "./record-reader.ts";
 
 /** Differences that a dry run shows. */

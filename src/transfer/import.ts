@@ -2,14 +2,14 @@
 
 import { setImmediate as nextTick } from "node:timers/promises";
 import { ApiError } from "../base/errors.ts";
-import type { Plant } from "../contract/contract.ts";
+import { OperatorError } from "../base/operator-error.ts";
+import type { Collection, Plant } from "../contract/contract.ts";
 import { conflictError } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import type { ChosenId } from "../plants/chosen-id.ts";
+import type { ChosenId, FreeIds } from "../plants/chosen-id.ts";
 import { errorOfOutcome } from "../plants/create-errors.ts";
-import type { NewEntry, Outcome } from "../store/plant-store.ts";
+import type { NewEntry, Outcome, PlantStore } from "../store/plant-store.ts";
 import type { TokenStore } from "../store/shared/sql-tokens.ts";
-import type { ImportStore } from "./import-store.ts";
 import type { Replacement } from "./import-update.ts";
 import type { GivenCreation, ImportRecord } from "./record-reader.ts";
 
@@ -20,6 +20,14 @@ export interface RejectedRecord {
   readonly text: string;
   /** The bytes of a record that is not UTF-8. */
   readonly bytes?: Uint8Array;
+}
+
+/** The store of an import, or one that only predicts its outcomes. */
+export interface ImportStore extends Pick<PlantStore, "create"> {
+  /** The collection of the plants. */
+  readonly collection: Collection;
+  /** Finds ids for records without one, where the contract allows few. */
+  readonly freeIds?: FreeIds | undefined;
 }
 
 export interface ImportCounts {
@@ -35,7 +43,7 @@ export function newCounts(): ImportCounts {
   return { created: 0, unchanged: 0, replaced: 0, rejected: 0 };
 }
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Is added to after each batch. */
   readonly counts: ImportCounts;
   /** Called in the order of the lines. */
@@ -64,7 +72,13 @@ const retryMsMax = 60_000;
 const retryPauseMs = 200;
 
 /** The store could not be written for a minute, or until the signal. Counted plants are stored. */
-export class StoreUnavailable extends Error {}
+export class StoreUnavailable extends OperatorError {
+  constructor() {
+    super(
+      "the store could not be written for a minute; import the file again when it can: what is already stored is reported as unchanged",
+    );
+  }
+}
 
 /**
  * Creates the plants of all records, or of those before the signal. Plants that are stored already

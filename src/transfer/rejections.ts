@@ -80,21 +80,21 @@ const writeBytes = 2 ** 16;
  * earlier report may have been corrected, or a concurrent import may be writing it.
  */
 export class RejectedFile {
-  readonly report: RejectionReport;
   readonly #input: string;
   #path: string | undefined;
   #descriptor: number | undefined;
+  #format: FormatName = "ndjson";
   #buffer: Buffer[] = [];
   #bufferBytes = 0;
 
   /** @param input The path of the imported file. */
-  constructor(input: string, collection: Collection, format: FileFormat) {
-    this.report = new RejectionReport(collection, format);
+  constructor(input: string) {
     this.#input = input;
   }
 
-  readonly add = (record: RejectedRecord): void => {
-    const text = this.report.add(record);
+  /** Adds the report on a record. */
+  readonly add = (text: Buffer, format: FormatName): void => {
+    this.#format = format;
     this.#buffer.push(text);
     this.#bufferBytes += text.length;
     if (this.#bufferBytes >= writeBytes) this.#flush();
@@ -126,7 +126,7 @@ export class RejectedFile {
 
   #create(): number {
     for (let number = 1; ; number++) {
-      this.#path = `${this.#input}.rejected${number === 1 ? "" : `.${number}`}.${this.report.format}`;
+      this.#path = `${this.#input}.rejected${number === 1 ? "" : `.${number}`}.${this.#format}`;
       try {
         return openSync(this.#path, "wx", 0o600);
       } catch (error) {

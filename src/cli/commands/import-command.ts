@@ -4,29 +4,19 @@ import { basename } from "node:path";
 import { Command } from "commander";
 import { OperatorError } from "../../base/operator-error.ts";
 import { printable } from "../../base/terminal.ts";
+import type { Collection } from "../../contract/contract.ts";
 import { databaseFlag } from "../../process/command-name.ts";
 import type { Config } from "../../process/config/resolve.ts";
 import { host } from "../../process/host.ts";
 import { printError, printStoredLines } from "../../process/output.ts";
 import { InterruptSignal } from "../../process/signals.ts";
 import type { PlantStore } from "../../store/plant-store.ts";
-import { keepsKeys } from "../../store/shared/create-key.ts";
-import { type Content, formatOfName, openContent } from "../../transfer/content.ts";
-import type { CsvHeader } from "../../transfer/csv.ts";
-import { EncodingGuess } from "../../transfer/encoding.ts";
-import { readRecords } from "../../transfer/file-format.ts";
-import {
-  type ImportCounts,
-  type ImportOptions,
-  importPlants,
-  newCounts,
-  StoreUnavailable,
-} from "../../transfer/import.ts";
-import { type ImportStore, importStore } from "../../transfer/import-store.ts";
-import { dryStore, Replacement } from "../../transfer/import-update.ts";
+import { formatOfName } from "../../transfer/content.ts";
+import { type ImportCounts, newCounts, StoreUnavailable } from "../../transfer/import.ts";
+import { ImportJob } from "../../transfer/import-job.ts";
 import { Progress } from "../../transfer/progress.ts";
 import { RejectedFile } from "../../transfer/rejections.ts";
-import { openSource, type Source } from "../../transfer/source.ts";
+import { openSource } from "../../transfer/source.ts";
 import { withSettings } from "../command-options.ts";
 import { findFiles } from "./collection-files.ts";
 import { chosenCollection } from "./collection-setting.ts";
@@ -50,22 +40,6 @@ const settingNames = [
   "bodyBytesMax",
 ] as const;
 type ImportConfig = Config<(typeof settingNames)[number]>;
-
-type OpenedFile = Content & Pick<Source, "fractionRead">;
-
-/** Opens the content of a file once its store is open, as standard input may send nothing yet. */
-async function openFile(
-  { chunks, fractionRead }: Source,
-  file: string,
-  { format }: ImportConfig,
-): Promise<OpenedFile> {
-  const options = { name: nameOf(file), given: format, named: formatOfName(file) };
-  return { ...(await openContent(chunks, options)), fractionRead };
-}
-
-function nameOf(file: string): string {
-  return file === "-" ? "stdin" : file;
-}
 
 export function importCommand(): Command {
   const command = new Command("import")
@@ -124,152 +98,92 @@ async function importAll(config: ImportConfig, signal: AbortSignal): Promise<voi
     }
 }
 
+/** Imports a file, or prints what that would do, and the first differences. */
 async function importFile(config: ImportConfig, signal: AbortSignal, file: string): Promise<void> {
+  const { database, importUpdate, dryRun: isDry, quiet, format: given } = config;
   using source = openSource(file, signal, host().openInput);
-  const run = config.dryRun ? runDry : runImport;
-  await run(config, source, signal, file);
-}
-
-/** Says of which file a line is, where there are several. */
-function withFile(line: string, { allFolder }: ImportConfig, file: string): string {
-  return allFolder === undefined ? line : `${file}: ${line}`;
-}
-
-/** The outcomes of an import so far, and what it has found in its file. */
-class ImportResult {
-  readonly counts = newCounts();
-  readonly encoding = new EncodingGuess();
-  /** The columns that are not read. */
-  ignored: readonly string[] = [];
-}
-
-/** Prints what an import would do, and the first differences. */
-async function runDry(
-  config: ImportConfig,
-  source: Source,
-  signal: AbortSignal,
-  file: string,
-): Promise<void> {
-  const { database, importUpdate } = config;
-  const dryRun = async (store: PlantStore) => {
-    const collection = chosenCollection(store.contract, config.collection);
-    await using read = await store.openSql();
-    const replacement = importUpdate ? new Replacement(collection, read, undefined) : undefined;
-    const result = new ImportResult();
-    const opened = await openFile(source, file, config);
-    const target = dryStore(collection, read);
-    await importRecords(config, opened, target, result, { file, signal, replacement });
-    if (signal.aborted) throw new OperatorError("interrupted; nothing was imported");
-    const differences = replacement?.differences ?? [];
-    const more = result.counts.replaced - differences.length;
-    await printStoredLines([
-      ...differences.map(
-        ({ line, before, after }) =>
-          `line ${line}, ${collection.words.one} ${after.id}: ${describeChange(collection, before.values, after.values)}`,
-      ),
-      ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
-      withFile(`dry run: ${formatCounts(result.counts, importUpdate)}${describeFile(result)}`, config, file),
-    ]);
-    if (result.counts.rejected > 0) host().setExitCode(someRejectedExitCode);
-  };
-  await withStore(database, "existing", dryRun, { signal });
-}
-
-async function runImport(
-  config: ImportConfig,
-  source: Source,
-  signal: AbortSignal,
-  file: string,
-): Promise<void> {
-  const { database, importUpdate, quiet } = config;
-  const result = new ImportResult();
-  const { counts } = result;
+  const name = file === "-" ? "stdin" : file;
+  let job: ImportJob | undefined;
+  let undo = "";
   let report: string | undefined;
-  let runId: string | undefined;
   let unavailable: string | undefined;
 
   const importInto = async (store: PlantStore) => {
-    const opened = await openFile(source, file, config);
     const collection = chosenCollection(store.contract, config.collection);
-    const rejected = new RejectedFile(nameOf(file), collection, opened.format);
+    const run = commandRun(store);
+    undo = `; "plantstore history --undo ${run.id}${databaseFlag(config)}" brings back what was replaced`;
+    using progress = new Progress(quiet ? undefined : host().error);
+    await using resources = new AsyncDisposableStack();
+    const rejected = isDry ? undefined : new RejectedFile(name);
+    const importing = new ImportJob({
+      collection,
+      create: (batch, createdAt) => store.create(batch, createdAt),
+      openSql: async () => resources.use(await store.openSql()),
+      run: importUpdate ? run : undefined,
+      isDry,
+      recordBytesMax: config.bodyBytesMax,
+      key: config.importIdsFrom ?? basename(name),
+      creators: config.importCreation ? store.tokens : undefined,
+      onRejected: rejected?.add,
+      onBatch: () => progress.update(countAll(importing.counts), source.fractionRead()),
+      signal,
+    });
+    job = importing;
     try {
-      await using read = importUpdate || keepsKeys(collection) ? await store.openSql() : undefined;
-      const run = commandRun(store);
-      runId = run.id;
-      const replacement = importUpdate && read ? new Replacement(collection, read, run) : undefined;
-      await importRecords(config, opened, importStore(store, collection, read), result, {
-        file,
-        signal,
-        replacement,
-        creators: store.tokens,
-        rejected,
-      });
+      await importing.run(source.chunks, { name, given, named: formatOfName(file) });
     } finally {
-      report = rejected.finish();
+      report = rejected?.finish();
     }
+    if (isDry && !signal.aborted) await printDifferences(collection, importing);
   };
   const onUnavailable = (reason: string) => {
     if (unavailable === undefined)
       printError(`the store cannot be written: ${reason}; trying again for a minute`);
     unavailable = reason;
   };
+  /** The counts, and what to do with what was replaced and rejected. */
   const summary = (soFar = "") => {
-    const undo = `; "plantstore history --undo ${runId}${databaseFlag(config)}" brings back what was replaced`;
+    const counts = job?.counts ?? newCounts();
     const see = report === undefined ? "" : `; see ${report}`;
-    return formatCounts(counts, importUpdate) + soFar + (counts.replaced === 0 ? "" : undo) + see;
+    return formatCounts(counts, importUpdate) + soFar + (counts.replaced === 0 || isDry ? "" : undo) + see;
   };
-  const resumable = () => `${summary(" so far")}; run the same command again to continue`;
+  const resumable = () =>
+    isDry ? "nothing was imported" : `${summary(" so far")}; run the same command again to continue`;
   try {
-    await withStore(database, "writable", importInto, { signal, onUnavailable });
+    await withStore(database, isDry ? "existing" : "writable", importInto, { signal, onUnavailable });
   } catch (error) {
-    const isUnavailable = error instanceof StoreUnavailable;
-    if (!isUnavailable && !(error instanceof OperatorError)) throw error;
-    if (!signal.aborted && isUnavailable)
+    if (!(error instanceof OperatorError)) throw error;
+    if (!signal.aborted && error instanceof StoreUnavailable)
       throw new OperatorError(`the store could not be written for a minute: ${unavailable}; ${resumable()}`);
+    // Such as a header that is not UTF-8.
+    const message = error.message + describeEncoding(job);
+    const isBegun = !isDry && job !== undefined && countAll(job.counts) > 0;
     if (!signal.aborted)
-      throw countAll(counts) === 0 ? error : new OperatorError(`${error.message}; ${summary(" so far")}`);
+      throw new OperatorError(isBegun ? `${message}; ${summary(" so far")}` : message, error.exitCode);
   }
-  if (signal.aborted) throw new OperatorError(`interrupted; ${resumable()}`);
+  if (signal.aborted || job === undefined) throw new OperatorError(`interrupted; ${resumable()}`);
+  const { counts, ignored } = job;
+  const place = config.allFolder === undefined ? "" : `${file}: `;
+  const line = `${place}${isDry ? "dry run: " : ""}${summary()}${describeFile(job)}`;
+  if (isDry) await printStoredLines([line]);
   // Rejected records are an error, and columns that are not read probably a mistake: --quiet hides neither.
-  if (!quiet || counts.rejected > 0 || result.ignored.length > 0)
-    printError(withFile(summary() + describeFile(result), config, file));
+  else if (!quiet || counts.rejected > 0 || ignored.length > 0) printError(line);
   if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
 }
 
-/** Imports the records of a file into the result, and shows the progress. */
-async function importRecords(
-  { bodyBytesMax, importIdsFrom, importCreation: keepsCreations, quiet }: ImportConfig,
-  { format, chunks, fractionRead }: OpenedFile,
-  store: ImportStore,
-  result: ImportResult,
-  {
-    file,
-    rejected,
-    ...options
-  }: Pick<ImportOptions, "signal" | "replacement" | "creators"> & { file: string; rejected?: RejectedFile },
+/** Prints the first plants that would be replaced. */
+async function printDifferences(
+  collection: Collection,
+  { differences, counts: { replaced } }: ImportJob,
 ): Promise<void> {
-  using progress = new Progress(quiet ? undefined : host().error);
-  const { counts, encoding } = result;
-  const onHeader = (header: CsvHeader) => {
-    result.ignored = header.ignored;
-    options.replacement?.onHeader(header);
-    rejected?.report.onHeader(header);
-  };
-  const reading = { recordBytesMax: bodyBytesMax, encoding, onHeader, keepsCreations };
-  const key = importIdsFrom ?? basename(nameOf(file));
-  const records = readRecords(store.collection, format, chunks, reading, key);
-  try {
-    await importPlants(records, store, {
-      ...options,
-      counts,
-      onRejected: (record) => rejected?.add(record),
-      onBatch: () => progress.update(countAll(counts), fractionRead()),
-    });
-  } catch (error) {
-    // Such as a header that is not UTF-8.
-    if (!(error instanceof OperatorError)) throw error;
-    throw new OperatorError(error.message + describeEncoding(encoding), error.exitCode);
-  }
+  const more = replaced - differences.length;
+  await printStoredLines([
+    ...differences.map(
+      ({ line, before, after }) =>
+        `line ${line}, ${collection.words.one} ${after.id}: ${describeChange(collection, before.values, after.values)}`,
+    ),
+    ...(more > 0 ? [`and ${more.toLocaleString("en")} more`] : []),
+  ]);
 }
 
 function countAll({ created, unchanged, replaced, rejected }: ImportCounts): number {
@@ -277,18 +191,20 @@ function countAll({ created, unchanged, replaced, rejected }: ImportCounts): num
 }
 
 /** Adds to the counts that the file has no record, the columns not read, and its encoding. */
-function describeFile({ counts, ignored, encoding }: ImportResult): string {
+function describeFile(job: ImportJob): string {
+  const { counts, ignored } = job;
   const names = ignored.map((name) => printable(JSON.stringify(name)));
   return [
     countAll(counts) === 0 ? "; the file has no record" : "",
     names.length === 0
       ? ""
       : `; warning: ignored the column${names.length === 1 ? "" : "s"} ${names.join(", ")}`,
-    describeEncoding(encoding),
+    describeEncoding(job),
   ].join("");
 }
 
-function describeEncoding({ advice }: EncodingGuess): string {
+function describeEncoding(job: ImportJob | undefined): string {
+  const advice = job?.encoding.advice;
   return advice === undefined ? "" : `; ${advice}`;
 }
 

@@ -5,18 +5,9 @@ import { AdminError } from "../../admin-pages/admin-responses.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import { parts } from "../../base/parts.ts";
 import { capitalized } from "../../contract/words.ts";
-import { freeIdsOf } from "../../plants/chosen-id.ts";
-import type { Outcome } from "../../store/plant-store.ts";
-import { keepsKeys } from "../../store/shared/create-key.ts";
-import { openContent } from "../../transfer/content.ts";
-import type { CsvHeader } from "../../transfer/csv.ts";
-import { EncodingGuess } from "../../transfer/encoding.ts";
-import { readRecords } from "../../transfer/file-format.ts";
+import type { NewEntry, Outcome } from "../../store/plant-store.ts";
 import { type FormatName, formatNames } from "../../transfer/format-names.ts";
-import { importPlants, newCounts, type RejectedRecord, StoreUnavailable } from "../../transfer/import.ts";
-import type { ImportStore } from "../../transfer/import-store.ts";
-import { dryStore, Replacement } from "../../transfer/import-update.ts";
-import { RejectionReport } from "../../transfer/rejections.ts";
+import { ImportJob } from "../../transfer/import-job.ts";
 import type { ConsoleContext } from "../console-context.ts";
 import { parseChoice } from "../parameters.ts";
 import { PlantChanges } from "./plant-changes.ts";
@@ -72,52 +63,47 @@ export class Imports {
 
 async function importFile(
   context: ConsoleContext,
-  settings: ImportSettings,
+  { update, format: named, name }: ImportSettings,
   file: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   client: string,
 ) {
   const { bodyBytesMax, collection, emit, reader } = context;
-  const { update, format, name } = settings;
   const changes = new PlantChanges(context);
-  const counts = newCounts();
-  let rejections = new RejectionReport(collection, format);
+  const run = changes.startRun(client);
   const report: Buffer[] = [];
   let reportBytes = 0;
-  let ignored: readonly string[] = [];
-  const encoding = new EncodingGuess();
-  const onRejected = (record: RejectedRecord) => {
-    const line = rejections.add(record);
+  const onRejected = (text: Buffer) => {
     // Stops at the first line that does not fit, even if a later one would.
-    const isFull = report.length + 1 < counts.rejected;
-    if (isFull || reportBytes + line.length > reportBytesMax) return;
-    report.push(line);
-    reportBytes += line.length;
+    const isFull = report.length + 1 < job.counts.rejected;
+    if (isFull || reportBytes + text.length > reportBytesMax) return;
+    report.push(text);
+    reportBytes += text.length;
   };
+  const job = new ImportJob({
+    collection,
+    create: (entries) => createInSmallBatches(context, entries),
+    openSql: reader,
+    run: update === "off" ? undefined : run,
+    isDry: update === "dry-run",
+    recordBytesMax: bodyBytesMax,
+    key: name,
+    onRejected,
+    signal,
+  });
   // The signal also ends a read that waits for the client.
   const pieces = file.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
-  const run = update === "replace" ? changes.startRun(client) : undefined;
-  let replacement: Replacement | undefined;
   let failure: string | undefined;
   try {
-    const content = await openContent(pieces, { name: "the file", named: format });
-    rejections = new RejectionReport(collection, content.format);
-    const onHeader = (header: CsvHeader) => {
-      rejections.onHeader(header);
-      replacement?.onHeader(header);
-      ignored = header.ignored;
-    };
-    const reading = { recordBytesMax: bodyBytesMax, encoding, onHeader };
-    const records = readRecords(collection, content.format, content.chunks, reading, name);
-    if (update !== "off") replacement = new Replacement(collection, await reader(), run);
-    const store = update === "dry-run" ? dryStore(collection, await reader()) : await smallBatches(context);
-    await importPlants(records, store, { counts, replacement, onRejected, signal });
-    if (signal.aborted) failure = cancelled;
+    await job.run(pieces, { name: "the file", named });
   } catch (error) {
-    failure = signal.aborted ? cancelled : importErrorMessage(error);
-    if (failure === internalErrorMessage) emit({ kind: "internalError", requestId: "console import", error });
+    failure = error instanceof OperatorError ? `${capitalized(error.message)}.` : internalErrorMessage;
+    if (failure === internalErrorMessage && !signal.aborted)
+      emit({ kind: "internalError", requestId: "console import", error });
   }
-  if (run !== undefined) changes.reportRun(run, client);
+  if (signal.aborted) failure = "cancelled";
+  changes.reportRun(run, client);
+  const { counts, differences, ignored, encoding } = job;
   if (update !== "dry-run")
     emit({
       kind: "notice",
@@ -127,8 +113,8 @@ async function importFile(
   return {
     ...counts,
     update,
-    run: run?.id ?? null,
-    differences: (replacement?.differences ?? []).map(({ line, before, after }) => ({
+    run: update === "replace" ? run.id : null,
+    differences: differences.map(({ line, before, after }) => ({
       line,
       id: String(after.id),
       before: toTexts(collection, before.values, listedLength),
@@ -138,42 +124,25 @@ async function importFile(
     ignored,
     advice: encoding.advice ?? null,
     reported: report.length,
-    format: rejections.format,
+    format: job.format ?? named,
     // Each byte as a character: some records are not UTF-8.
     report: Buffer.concat(report).toString("latin1"),
   };
 }
 
-const cancelled = "cancelled";
-
 const internalErrorMessage = "Internal error; see the server's log.";
 
-function importErrorMessage(error: unknown): string {
-  if (error instanceof StoreUnavailable)
-    return "The store could not be written for a minute. Import the file again when it can: what is already stored is reported as unchanged.";
-  if (error instanceof OperatorError) return `${capitalized(error.message)}.`;
-  return internalErrorMessage;
-}
-
-/** A store that creates the plants of an import in batches, between those of clients. */
-async function smallBatches({
-  store,
-  collection,
-  countCreated,
-  reader,
-}: ConsoleContext): Promise<ImportStore> {
-  return {
-    collection,
-    freeIds: keepsKeys(collection) ? freeIdsOf(collection, await reader(), () => undefined) : undefined,
-    async create(entries) {
-      const outcomes: Outcome[] = [];
-      for (const batch of parts(entries, batchPlantsMax)) {
-        const some = await store.create(batch);
-        const count = (outcome: Outcome) => some.filter((each) => each === outcome).length;
-        countCreated(count("created"), count("unchanged"));
-        outcomes.push(...some);
-      }
-      return outcomes;
-    },
-  };
+/** Creates the plants of an import between those of clients. */
+async function createInSmallBatches(
+  { store, countCreated }: ConsoleContext,
+  entries: readonly NewEntry[],
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const batch of parts(entries, batchPlantsMax)) {
+    const some = await store.create(batch);
+    const count = (outcome: Outcome) => some.filter((each) => each === outcome).length;
+    countCreated(count("created"), count("unchanged"));
+    outcomes.push(...some);
+  }
+  return outcomes;
 }
