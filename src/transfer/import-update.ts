@@ -12,7 +12,6 @@ import { type ConditionalEdit, editsMax } from "../store/shared/plant-edit.ts";
 import { findPlants, nextVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 import type { CsvHeader } from "./csv.ts";
-import type { ImportStore } from "./import.ts";
 import type { ImportRecord } from "./record-reader.ts";
 
 /** Differences that a dry run shows. */
@@ -115,7 +114,7 @@ export class Replacement {
  * A store that only predicts the outcomes of creates. It remembers the ids that it would have
  * created, and a hash of each plant: some 100 bytes a plant.
  */
-export function dryStore(collection: Collection, sql: SqlConnection): ImportStore {
+export function dryStore(collection: Collection, sql: SqlConnection) {
   const created = new Map<PlantId, number | bigint>();
   return {
     collection,

@@ -63,23 +63,16 @@ export const parseSwitch = parser((text) => {
   return /^(?:0|off|false|no|)$/i.test(text) ? false : undefined;
 }, "is not on or off");
 
-function parseInteger(text: string, min: number, max: number): number | undefined {
-  const value = Number(text);
-  return /^\d+$/.test(text) && value >= min && value <= max ? value : undefined;
+export function parseInteger(min: number, max: number): (text: string) => number {
+  return parser((text) => {
+    const value = Number(text);
+    return /^\d+$/.test(text) && value >= min && value <= max ? value : undefined;
+  }, `is not an integer from ${min} to ${max}`);
 }
 
-export function integer(min: number, max: number): (text: string) => number {
-  return parser((text) => parseInteger(text, min, max), `is not an integer from ${min} to ${max}`);
-}
+export const parsePort = parseInteger(0, 65_535);
 
-const portMax = 65_535;
-
-export const parsePort = integer(0, portMax);
-
-export const parsePortOrOff = parser(
-  (text) => (text === "off" ? text : parseInteger(text, 0, portMax)),
-  `is not an integer from 0 to ${portMax}, or off`,
-);
+export const parsePortOrOff = (text: string) => (text === "off" ? text : parsePort(text));
 
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word {
   // Without Intl.ListFormat, whose first use takes 2.3 ms of each start.

@@ -2,7 +2,6 @@
 
 import { formatNames } from "../../transfer/format-names.ts";
 import {
-  integer,
   oneOf,
   parseAddressRanges,
   parseBasePath,
@@ -13,6 +12,7 @@ import {
   parseFieldNames,
   parseHost,
   parseHostNames,
+  parseInteger,
   parseIssuer,
   parseJwksUrl,
   parseOperations,
@@ -53,22 +53,40 @@ export interface Setting<Value> {
 
 type Settings = Readonly<Record<string, Setting<unknown>>>;
 
-/** A flag without an argument. */
-const switchSetting = (flag: string, description: string) => ({
+/** A setting without a default. */
+const setting = <Value>(flag: string, description: string, parse: (text: string) => Value) => ({
   flag,
-  default: "off",
   description,
-  parse: parseSwitch,
+  parse,
+});
+
+/** A text that is not empty. */
+const text = (flag: string, description: string) => setting(flag, description, parseText);
+
+/** A flag without an argument. */
+const toggle = (flag: string, description: string) => ({
+  ...setting(flag, description, parseSwitch),
+  default: "off",
+});
+
+/** One of several words; the first is the default. */
+const choice = <const Word extends string>(flag: string, words: readonly Word[], description: string) => ({
+  ...setting(flag, description, oneOf(...words)),
+  default: words[0] as string,
+});
+
+/** An integer in a range. */
+const integer = (flag: string, byDefault: number, [min, max]: [number, number], description: string) => ({
+  ...setting(flag, description, parseInteger(min, max)),
+  default: String(byDefault),
 });
 
 const contract = {
-  contract: {
-    flag: "--contract <file>",
-    description:
-      "OpenAPI description of what is served, in YAML or JSON; if not set, that of the store; a new store and a sandbox have that of the Plant Store",
-    parse: parseText,
-  },
-  watch: switchSetting("--watch", "take over the contract when its file, or one that it refers to, changes"),
+  contract: text(
+    "--contract <file>",
+    "OpenAPI description of what is served, in YAML or JSON; if not set, that of the store; a new store and a sandbox have that of the Plant Store",
+  ),
+  watch: toggle("--watch", "take over the contract when its file, or one that it refers to, changes"),
 } satisfies Settings;
 
 const listener = {
@@ -84,16 +102,11 @@ const listener = {
     description: "port of the public listener; 0 picks a free port",
     parse: parsePort,
   },
-  tlsCertificate: {
-    flag: "--tls-certificate <file>",
-    description: "TLS certificate of the public listener with its chain, in PEM, read at the start",
-    parse: parseText,
-  },
-  tlsKey: {
-    flag: "--tls-key <file>",
-    description: "private key of the TLS certificate, in PEM, without a passphrase",
-    parse: parseText,
-  },
+  tlsCertificate: text(
+    "--tls-certificate <file>",
+    "TLS certificate of the public listener with its chain, in PEM, read at the start",
+  ),
+  tlsKey: text("--tls-key <file>", "private key of the TLS certificate, in PEM, without a passphrase"),
   basePath: {
     flag: "--base-path <path>",
     default: "",
@@ -107,30 +120,23 @@ const listener = {
       "operations of the public listener besides those of the contract, such as create,list,get,delete",
     parse: parseOperations,
   },
-  extend: {
-    flag: "--extend <file>",
-    description:
-      "module in TypeScript or JavaScript whose default export is a list of further operations, made by defineOperation",
-    parse: parseText,
-  },
-  open: switchSetting("--open", "serve operations that need no token, on a loopback address only"),
-  publicUrl: {
-    flag: "--public-url <url>",
-    description: "base URL that clients use, if the server is behind a proxy",
-    parse: parsePublicUrl,
-  },
+  extend: text(
+    "--extend <file>",
+    "module in TypeScript or JavaScript whose default export is a list of further operations, made by defineOperation",
+  ),
+  open: toggle("--open", "serve operations that need no token, on a loopback address only"),
+  publicUrl: setting(
+    "--public-url <url>",
+    "base URL that clients use, if the server is behind a proxy",
+    parsePublicUrl,
+  ),
   cors: {
     flag: "--cors <origins>",
     default: "*",
     description: "web origins that may send cross-origin requests: *, off, or a list separated by commas",
     parse: parseOrigins,
   },
-  docs: {
-    flag: "--docs <on|off>",
-    default: "on",
-    description: "serve the documentation page at the base URL",
-    parse: oneOf("on", "off"),
-  },
+  docs: choice("--docs <on|off>", ["on", "off"], "serve the documentation page at the base URL"),
 } satisfies Settings;
 
 const admin = {
@@ -148,12 +154,7 @@ const admin = {
       "port of the admin listener with the console, /livez, /readyz and /metrics; 0 picks a free port, off disables the listener",
     parse: parsePortOrOff,
   },
-  console: {
-    flag: "--console <on|off>",
-    default: "on",
-    description: "serve the operator console on the admin listener",
-    parse: oneOf("on", "off"),
-  },
+  console: choice("--console <on|off>", ["on", "off"], "serve the operator console on the admin listener"),
   adminPasswordHash: {
     flag: "--admin-password-hash <hash>",
     description:
@@ -161,18 +162,16 @@ const admin = {
     secret: true,
     parse: parsePasswordHash,
   },
-  adminNames: {
-    flag: "--admin-names <names>",
-    description:
-      "host names of the console, separated by commas; IP addresses and localhost are always accepted",
-    parse: parseHostNames,
-  },
-  trustedProxies: {
-    flag: "--trusted-proxies <addresses>",
-    description:
-      "addresses or ranges, separated by commas, of proxies in front of the admin listener whose Forwarded or X-Forwarded-For is trusted",
-    parse: parseAddressRanges,
-  },
+  adminNames: setting(
+    "--admin-names <names>",
+    "host names of the console, separated by commas; IP addresses and localhost are always accepted",
+    parseHostNames,
+  ),
+  trustedProxies: setting(
+    "--trusted-proxies <addresses>",
+    "addresses or ranges, separated by commas, of proxies in front of the admin listener whose Forwarded or X-Forwarded-For is trusted",
+    parseAddressRanges,
+  ),
 } satisfies Settings;
 
 const store = {
@@ -184,19 +183,16 @@ const store = {
     parse: parseDatabaseUrl,
     display: redactUrl,
   },
-  migrate: {
-    flag: "--migrate <on|off>",
-    default: "on",
-    description: "create the store, or upgrade its schema, when the server starts",
-    parse: oneOf("on", "off"),
-  },
-  bootstrapToken: {
-    flag: "--bootstrap-token <on|off>",
-    default: "on",
-    description:
-      "print a first token on standard output when the server starts on a store that never had one",
-    parse: oneOf("on", "off"),
-  },
+  migrate: choice(
+    "--migrate <on|off>",
+    ["on", "off"],
+    "create the store, or upgrade its schema, when the server starts",
+  ),
+  bootstrapToken: choice(
+    "--bootstrap-token <on|off>",
+    ["on", "off"],
+    "print a first token on standard output when the server starts on a store that never had one",
+  ),
 } satisfies Settings;
 
 const jwt = {
@@ -225,102 +221,92 @@ const jwt = {
     repeated: "joined",
     parse: parseClaims,
   },
-  jwksUrl: {
-    flag: "--jwks-url <url>",
-    description: "URL of the identity provider's keys; OpenID discovery if not set",
-    parse: parseJwksUrl,
-  },
+  jwksUrl: setting(
+    "--jwks-url <url>",
+    "URL of the identity provider's keys; OpenID discovery if not set",
+    parseJwksUrl,
+  ),
 } satisfies Settings;
 
 const limits = {
-  bodyBytesMax: {
-    flag: "--body-bytes-max <bytes>",
-    default: String(MiB),
-    description:
-      "maximum size of a request body, and of an imported or edited plant; a larger one is rejected with 413",
-    // SQLite stores strings of up to 10^9 bytes.
-    parse: integer(1, 512 * MiB),
-  },
-  queuePlantsMax: {
-    flag: "--queue-plants-max <plants>",
-    default: "10000",
-    description:
-      "maximum number of plants waiting for a commit, where each 4,096 characters count as one more; further ones are rejected with 503",
-    parse: integer(1, 1_000_000),
-  },
-  tokenRate: {
-    flag: "--token-rate <creates>",
-    default: "0",
-    description: "creates per second for each token; further ones are rejected with 429; 0 is unlimited",
-    parse: integer(0, 1_000_000),
-  },
-  tokenBurst: {
-    flag: "--token-burst <creates>",
-    description:
-      "creates that a token may send at once, above its rate for a short time; --token-rate if not set",
-    parse: integer(1, 100_000_000),
-  },
-  inFlightBytesMax: {
-    flag: "--in-flight-bytes-max <bytes>",
-    default: String(64 * MiB),
-    description:
-      "memory for the bodies of all requests in flight, each with its whole length, of --body-bytes-max if it has none, at least one body; further ones are rejected with 503",
-    parse: integer(1, 64 * 1_024 * MiB),
-  },
-  arrivalSecondsMax: {
-    flag: "--arrival-seconds-max <seconds>",
-    default: "20",
-    description: "time for a request body to arrive; a slower request is rejected with 408",
-    parse: integer(1, 240),
-  },
-  connectionsMax: {
-    flag: "--connections-max <connections>",
-    default: "10000",
-    description:
-      "maximum number of open connections; beyond it idle ones are closed, and others after their next response",
-    parse: integer(1, 1_000_000),
-  },
-  idleSecondsMax: {
-    flag: "--idle-seconds-max <seconds>",
-    default: "75",
-    description:
-      "time without traffic after which a connection is closed; longer than a load balancer in front keeps its own",
-    parse: integer(10, 255),
-  },
-  drainSecondsMax: {
-    flag: "--drain-seconds-max <seconds>",
-    default: "10",
-    description: "time to finish accepted requests when the server shuts down",
-    parse: integer(0, 3_600),
-  },
+  // SQLite stores strings of up to 10^9 bytes.
+  bodyBytesMax: integer(
+    "--body-bytes-max <bytes>",
+    MiB,
+    [1, 512 * MiB],
+    "maximum size of a request body, and of an imported or edited plant; a larger one is rejected with 413",
+  ),
+  queuePlantsMax: integer(
+    "--queue-plants-max <plants>",
+    10000,
+    [1, 1_000_000],
+    "maximum number of plants waiting for a commit, where each 4,096 characters count as one more; further ones are rejected with 503",
+  ),
+  tokenRate: integer(
+    "--token-rate <creates>",
+    0,
+    [0, 1_000_000],
+    "creates per second for each token; further ones are rejected with 429; 0 is unlimited",
+  ),
+  tokenBurst: setting(
+    "--token-burst <creates>",
+    "creates that a token may send at once, above its rate for a short time; --token-rate if not set",
+    parseInteger(1, 100_000_000),
+  ),
+  inFlightBytesMax: integer(
+    "--in-flight-bytes-max <bytes>",
+    64 * MiB,
+    [1, 64 * 1_024 * MiB],
+    "memory for the bodies of all requests in flight, each with its whole length, of --body-bytes-max if it has none, at least one body; further ones are rejected with 503",
+  ),
+  arrivalSecondsMax: integer(
+    "--arrival-seconds-max <seconds>",
+    20,
+    [1, 240],
+    "time for a request body to arrive; a slower request is rejected with 408",
+  ),
+  connectionsMax: integer(
+    "--connections-max <connections>",
+    10000,
+    [1, 1_000_000],
+    "maximum number of open connections; beyond it idle ones are closed, and others after their next response",
+  ),
+  idleSecondsMax: integer(
+    "--idle-seconds-max <seconds>",
+    75,
+    [10, 255],
+    "time without traffic after which a connection is closed; longer than a load balancer in front keeps its own",
+  ),
+  drainSecondsMax: integer(
+    "--drain-seconds-max <seconds>",
+    10,
+    [0, 3_600],
+    "time to finish accepted requests when the server shuts down",
+  ),
 } satisfies Settings;
 
 const log = {
-  logFormat: {
-    flag: "--log-format <auto|json|pretty>",
-    default: "auto",
-    description: "auto is pretty on a terminal, otherwise json",
-    parse: oneOf("auto", "json", "pretty"),
-  },
-  logLevel: {
-    flag: "--log-level <error|warn|info>",
-    default: "info",
-    description: "minimum severity of log lines",
-    parse: oneOf("error", "warn", "info"),
-  },
-  notes: {
-    flag: "--notes <kinds|all>",
-    default: "kinds",
-    description:
-      "lines of the start on what of the contract is not served or checked: one for each kind, with a count, or all",
-    parse: oneOf("kinds", "all"),
-  },
-  accessLog: {
-    flag: "--access-log <lines>",
-    default: "10",
-    description: "maximum number of requests logged per second; 0 disables the access log",
-    parse: integer(0, 1_000_000),
-  },
+  logFormat: choice(
+    "--log-format <auto|json|pretty>",
+    ["auto", "json", "pretty"],
+    "auto is pretty on a terminal, otherwise json",
+  ),
+  logLevel: choice(
+    "--log-level <error|warn|info>",
+    ["info", "warn", "error"],
+    "minimum severity of log lines",
+  ),
+  notes: choice(
+    "--notes <kinds|all>",
+    ["kinds", "all"],
+    "lines of the start on what of the contract is not served or checked: one for each kind, with a count, or all",
+  ),
+  accessLog: integer(
+    "--access-log <lines>",
+    10,
+    [0, 1_000_000],
+    "maximum number of requests logged per second; 0 disables the access log",
+  ),
   otlpEndpoint: {
     flag: "--otlp-endpoint <url>",
     description:
@@ -347,107 +333,81 @@ const serverSettings = { ...contract, ...listener, ...admin, ...store, ...jwt, .
 
 /** The settings of single commands. */
 const commandSettings = {
-  config: {
-    flag: "--config <file>",
-    description: "file of settings, one NAME=value per line, with the names of the environment variables",
-    parse: parseText,
-  },
-  collection: {
-    flag: "--collection <name>",
-    description: "the collection, by its name or path, such as parcels, if the store has several",
-    parse: parseText,
-  },
-  waitSecondsMax: {
-    flag: "--wait-seconds-max <seconds>",
-    default: "0",
-    description: "time to wait until the server is ready",
-    parse: integer(0, 3_600),
-  },
+  config: text(
+    "--config <file>",
+    "file of settings, one NAME=value per line, with the names of the environment variables",
+  ),
+  collection: text(
+    "--collection <name>",
+    "the collection, by its name or path, such as parcels, if the store has several",
+  ),
+  waitSecondsMax: integer(
+    "--wait-seconds-max <seconds>",
+    0,
+    [0, 3_600],
+    "time to wait until the server is ready",
+  ),
   tokenName: {
     flag: "--name <name>",
     required: true,
     description: "name of the token, by which it is listed, rotated and revoked",
     parse: parseTokenName,
   },
-  tokenExpires: {
-    flag: "--expires <time>",
-    description:
-      "lifetime of the token, 90d, 12h or never, or its end in UTC, 2027-01-31; if not set, never, and for rotate the lifetime of the previous token",
-    parse: parseExpiry,
-  },
+  tokenExpires: setting(
+    "--expires <time>",
+    "lifetime of the token, 90d, 12h or never, or its end in UTC, 2027-01-31; if not set, never, and for rotate the lifetime of the previous token",
+    parseExpiry,
+  ),
   tokenOverlap: {
     flag: "--overlap <duration>",
     default: "7d",
     description: "how long older tokens of the name stay valid; 0s ends them at once",
     parse: parseDuration,
   },
-  json: switchSetting("--json", "print JSON instead of a table, one line per row"),
-  all: switchSetting("--all", "include tokens that have ended"),
-  force: switchSetting("--force", "replace an existing store"),
-  format: {
-    flag: "--format <ndjson|csv>",
-    description: "if not set, import goes by the file's content, and export prints ndjson",
-    parse: oneOf(...formatNames),
-  },
-  sinceId: {
-    flag: "--since-id <id>",
-    description: "export only resources with an id greater than this",
-    parse: parseText,
-  },
-  withCreation: switchSetting(
-    "--with-creation",
-    "show also when and with which token each resource was created",
+  json: toggle("--json", "print JSON instead of a table, one line per row"),
+  all: toggle("--all", "include tokens that have ended"),
+  force: toggle("--force", "replace an existing store"),
+  format: setting(
+    "--format <ndjson|csv>",
+    "if not set, import goes by the file's content, and export prints ndjson",
+    oneOf(...formatNames),
   ),
-  historySince: {
-    flag: "--since <time>",
-    description: "only edits since then: a duration such as 7d, or a date or time in UTC such as 2027-01-31",
-    parse: parseSinceTime,
-  },
-  historyUndo: {
-    flag: "--undo <run>",
-    description: "undo the edits of this run",
-    parse: parseText,
-  },
-  historyForget: switchSetting(
+  sinceId: text("--since-id <id>", "export only resources with an id greater than this"),
+  withCreation: toggle("--with-creation", "show also when and with which token each resource was created"),
+  historySince: setting(
+    "--since <time>",
+    "only edits since then: a duration such as 7d, or a date or time in UTC such as 2027-01-31",
+    parseSinceTime,
+  ),
+  historyUndo: text("--undo <run>", "undo the edits of this run"),
+  historyForget: toggle(
     "--forget",
     "erase the edits of these resources from the history, or those before --before, for good; shows how many without --yes",
   ),
-  historyBefore: {
-    flag: "--before <time>",
-    description: "only edits before then, as for --since",
-    parse: parseSinceTime,
-  },
-  yes: switchSetting("--yes", "do what cannot be undone"),
-  dropFields: {
-    flag: "--drop-fields <names>",
-    description:
-      "fields, and paths of collections, that the contract no longer has, separated by commas: their values are deleted",
-    parse: parseFieldNames,
-  },
-  renameFields: {
-    flag: "--rename-fields <names>",
-    description:
-      "fields, and paths of collections, that have another name in the contract, as OLD=NEW, separated by commas",
-    parse: parseRenames,
-  },
-  allFolder: {
-    flag: "--all <folder>",
-    description: "all collections, each in a file of its name in this folder",
-    parse: parseText,
-  },
-  importIdsFrom: {
-    flag: "--key <text>",
-    description:
-      "makes the ids of records without one, with their numbers, where the server makes ids; if not set, the name of the file",
-    parse: parseText,
-  },
-  importCreation: switchSetting(
+  historyBefore: setting("--before <time>", "only edits before then, as for --since", parseSinceTime),
+  yes: toggle("--yes", "do what cannot be undone"),
+  dropFields: setting(
+    "--drop-fields <names>",
+    "fields, and paths of collections, that the contract no longer has, separated by commas: their values are deleted",
+    parseFieldNames,
+  ),
+  renameFields: setting(
+    "--rename-fields <names>",
+    "fields, and paths of collections, that have another name in the contract, as OLD=NEW, separated by commas",
+    parseRenames,
+  ),
+  allFolder: text("--all <folder>", "all collections, each in a file of its name in this folder"),
+  importIdsFrom: text(
+    "--key <text>",
+    "makes the ids of records without one, with their numbers, where the server makes ids; if not set, the name of the file",
+  ),
+  importCreation: toggle(
     "--with-creation",
     "keep the times of creation and the names of tokens that the file has from export --with-creation",
   ),
-  importUpdate: switchSetting("--update", "replace stored plants that differ"),
-  dryRun: switchSetting("--dry-run", "only print what an import would do"),
-  quiet: switchSetting("--quiet", "print no progress, and no counts unless records were rejected"),
+  importUpdate: toggle("--update", "replace stored plants that differ"),
+  dryRun: toggle("--dry-run", "only print what an import would do"),
+  quiet: toggle("--quiet", "print no progress, and no counts unless records were rejected"),
   sandboxToken: {
     flag: "--token <token>",
     default: "sandbox",
@@ -455,25 +415,19 @@ const commandSettings = {
     secret: true,
     parse: parseToken,
   },
-  sandboxSeed: {
-    flag: "--seed <file>",
-    description:
-      "plants that the sandbox starts with, and that a reset brings back: a file of CSV or JSON, a folder with such a file for each of several collections, or examples for those of the contract",
-    parse: parseText,
-  },
-  sandboxRules: {
-    flag: "--rules <file>",
-    description:
-      "rules that the sandbox starts with, and that a reset brings back: the JSON of PUT /sandbox/rules",
-    parse: parseText,
-  },
-  sandboxReadyPath: {
-    flag: "--ready-file <file>",
-    description:
-      "file that is written, as JSON with the addresses, when the sandbox is ready, and removed when it ends",
-    parse: parseText,
-  },
-  exitWithParent: switchSetting(
+  sandboxSeed: text(
+    "--seed <file>",
+    "plants that the sandbox starts with, and that a reset brings back: a file of CSV or JSON, a folder with such a file for each of several collections, or examples for those of the contract",
+  ),
+  sandboxRules: text(
+    "--rules <file>",
+    "rules that the sandbox starts with, and that a reset brings back: the JSON of PUT /sandbox/rules",
+  ),
+  sandboxReadyPath: text(
+    "--ready-file <file>",
+    "file that is written, as JSON with the addresses, when the sandbox is ready, and removed when it ends",
+  ),
+  exitWithParent: toggle(
     "--exit-with-parent",
     "end when standard input ends, as it does when the program that holds its other end exits or is killed",
   ),
