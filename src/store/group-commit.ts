@@ -47,7 +47,7 @@ export interface CreateQueue {
   /** Whether each node of a cluster commits plants, by its name; undefined elsewhere. */
   readonly nodesUp?: ReadonlyMap<string, boolean>;
 
-  /** The node of a cluster that has the plant of an id; undefined elsewhere. */
+  /** The node of a cluster that has the plant of an id, the same object each time; undefined elsewhere. */
   nodeOf?(collection: Collection, id: PlantId): StoreNode;
 
   /** Accepts no more plants; resolves when every accepted plant is settled. May be called again. */

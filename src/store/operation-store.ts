@@ -6,7 +6,7 @@ import { type Collection, collectionOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { StoreNode } from "./group-commit.ts";
 import { Groups, Turns } from "./groups.ts";
-import { PlantLocked, type PlantStore, PlantTooLarge } from "./plant-store.ts";
+import { PlantLocked, type PlantStore } from "./plant-store.ts";
 import type { ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import { findPlants, type StoredPlant } from "./shared/plant-rows.ts";
@@ -44,6 +44,13 @@ const callsMax = 64;
 /** Returns the node that has a plant: what is for one node is in groups of its own. */
 export type NodeOf = (collection: Collection, id: PlantId) => StoreNode | undefined;
 
+/** The node of a store that is no cluster. */
+const onlyNode: StoreNode = { name: "", isUp: true };
+
+/** How often an edit of a plant that another program has locked is tried again, and after which pauses. */
+const lockedTriesMax = 3;
+const lockedPauseMs = 300;
+
 /**
  * Opens the store for the operations of each caller.
  *
@@ -59,30 +66,37 @@ export async function openOperationStore(
 ): Promise<(callerKey: string) => OperationStore> {
   const sql = resources.use(await store.openSql());
   const lists = new Turns(waitMsMax, sql.callsMax);
-  /** The gets of each table, and the edits, of each node. */
-  const gets = new Map<string, Groups<PlantId, StoredPlant | undefined>>();
-  const edits = new Map<string, Groups<RecordedEdit, EditOutcome>>();
   const transactions = new Turns(waitMsMax, sql.callsMax);
+  const nodes = new WeakMap<StoreNode, NodeGroups>();
   /** The changes of each plant that is being changed. */
   const changes = new Map<string, { readonly turns: Turns; count: number }>();
+
+  /** Throws an OperatorError if the node does not respond: what is for others must not wait for it. */
+  const groupsOf = (collection: Collection, id: PlantId): NodeGroups => {
+    const node = nodeOf(collection, id) ?? onlyNode;
+    if (!node.isUp) throw new OperatorError(`${node.name} does not respond`);
+    let groups = nodes.get(node);
+    if (groups === undefined) {
+      groups = new NodeGroups(store, single);
+      nodes.set(node, groups);
+    }
+    return groups;
+  };
+  /** Those of plants that another program has locked are tried again, in groups of their own. */
+  const editOne = async (caller: string, edit: RecordedEdit): Promise<EditOutcome> => {
+    for (let tries = 0; ; tries++) {
+      const { edits, locked } = groupsOf(collectionOf(store.contract, edit.table), edit.edit.id);
+      try {
+        return await (tries === 0 ? edits : locked).add(caller, edit);
+      } catch (error) {
+        if (!(error instanceof PlantLocked) || tries === lockedTriesMax) throw error;
+        await Bun.sleep(lockedPauseMs);
+      }
+    }
+  };
   return (caller) => ({
-    edit: (some) =>
-      Promise.all(
-        some.map(async (edit) => {
-          const node = nameOfUp(nodeOf(collectionOf(store.contract, edit.table), edit.edit.id));
-          const own = found(edits, node, () => new Groups(limits, (each) => editEach(store, each)));
-          return own.add(caller, edit);
-        }),
-      ),
-    async get(collection, id) {
-      const node = nameOfUp(nodeOf(collection, id));
-      const key = `${collection.table} ${node}`;
-      const read = async (ids: readonly PlantId[]) => {
-        const stored = await findPlants(collection, single, ids);
-        return ids.map((each) => stored.get(each));
-      };
-      return found(gets, key, () => new Groups(limits, read)).add(caller, id);
-    },
+    edit: (some) => Promise.all(some.map((edit) => editOne(caller, edit))),
+    get: async (collection, id) => groupsOf(collection, id).getsOf(collection).add(caller, id),
     read: {
       dialect: sql.dialect,
       inTime: sql.inTime,
@@ -103,67 +117,39 @@ export async function openOperationStore(
   });
 }
 
+/** The calls for the plants of one node. */
+class NodeGroups {
+  readonly edits: EditGroups;
+  /** Edits that are tried again. */
+  readonly locked: EditGroups;
+  readonly #single: SqlConnection;
+  readonly #gets = new Map<Collection, Groups<PlantId, StoredPlant | undefined>>();
+
+  constructor(store: PlantStore, single: SqlConnection) {
+    this.#single = single;
+    const edit = async (edits: readonly RecordedEdit[]) =>
+      store.editEach === undefined ? store.edit(edits) : (await store.editEach(edits)).map(settled);
+    this.edits = new Groups(limits, edit);
+    this.locked = new Groups(limits, edit);
+  }
+
+  getsOf(collection: Collection): Groups<PlantId, StoredPlant | undefined> {
+    let gets = this.#gets.get(collection);
+    if (gets === undefined) {
+      gets = new Groups(limits, async (ids) => {
+        const stored = await findPlants(collection, this.#single, ids);
+        return ids.map((id) => stored.get(id));
+      });
+      this.#gets.set(collection, gets);
+    }
+    return gets;
+  }
+}
+
+type EditGroups = Groups<RecordedEdit, EditOutcome>;
+
+function settled(result: EditOutcome | Error): EditOutcome | Promise<EditOutcome> {
+  return result instanceof Error ? Promise.reject(result) : result;
+}
+
 const limits = { callsMax, waitMsMax };
-
-/** Throws an OperatorError if a node does not respond: what is for others must not wait for it. */
-function nameOfUp(node: StoreNode | undefined): string {
-  if (node?.isUp === false) throw new OperatorError(`${node.name} does not respond`);
-  return node?.name ?? "";
-}
-
-/** The value of a key, which is made when it is first asked for. */
-function found<Value>(values: Map<string, Value>, key: string, make: () => Value): Value {
-  const value = values.get(key) ?? make();
-  values.set(key, value);
-  return value;
-}
-
-/** How often an edit of a plant that another program has locked is tried again, and after which pauses. */
-const lockedTriesMax = 3;
-const lockedPauseMs = 300;
-
-/**
- * Makes edits in one transaction. Those of plants that another program has locked are tried again in
- * the next second, while other groups go on, so that only they fail.
- * If one becomes too large for a row, each is made in a transaction of its own.
- */
-async function editEach(
-  store: Pick<PlantStore, "edit" | "editFree">,
-  edits: readonly RecordedEdit[],
-): Promise<(EditOutcome | Promise<EditOutcome>)[]> {
-  if (store.editFree === undefined) return await store.edit(edits);
-  let outcomes: Awaited<ReturnType<typeof store.editFree>>;
-  try {
-    outcomes = await store.editFree(edits);
-  } catch (error) {
-    if (!(error instanceof PlantTooLarge) || edits.length === 1) throw error;
-    return edits.map(async (edit) => (await editEach(store, [edit]))[0] as EditOutcome);
-  }
-  const locked = edits.filter((_, index) => outcomes[index] === undefined);
-  const later = locked.length === 0 ? undefined : editLocked(store.editFree.bind(store), locked);
-  return edits.map((edit, index) => outcomes[index] ?? outcomeOf(edit, later));
-}
-
-async function outcomeOf(
-  edit: RecordedEdit,
-  later: ReturnType<typeof editLocked> | undefined,
-): Promise<EditOutcome> {
-  const outcome = (await later)?.get(edit);
-  if (outcome === undefined)
-    throw new PlantLocked("another transaction holds a lock on what is to be changed; end it, or try again");
-  return outcome;
-}
-
-async function editLocked(
-  editFree: NonNullable<PlantStore["editFree"]>,
-  locked: readonly RecordedEdit[],
-): Promise<Map<RecordedEdit, EditOutcome>> {
-  const made = new Map<RecordedEdit, EditOutcome>();
-  for (let tries = 0; tries < lockedTriesMax && made.size < locked.length; tries++) {
-    await Bun.sleep(lockedPauseMs);
-    const left = locked.filter((edit) => !made.has(edit));
-    for (const [index, outcome] of (await editFree(left)).entries())
-      if (outcome !== undefined) made.set(left[index] as RecordedEdit, outcome);
-  }
-  return made;
-}

@@ -113,10 +113,10 @@ export interface PlantStore extends AsyncDisposable {
   transact(transaction: RecordedTransaction): Promise<EditOutcome>;
 
   /**
-   * Makes edits of several callers as `edit` does, but those of plants that another transaction holds:
-   * the outcomes of these are undefined. Absent where nothing can hold single plants.
+   * Makes edits of several callers. One that cannot be made, as another transaction holds its plant or
+   * the row is refused, has an error, and the others are made. Absent where only all of them can fail.
    */
-  editFree?(edits: readonly RecordedEdit[]): Promise<(EditOutcome | undefined)[]>;
+  editEach?(edits: readonly RecordedEdit[]): Promise<(EditOutcome | OperatorError)[]>;
 
   /** Erases some edits from the history, in one transaction, and resolves with how many: 0 if none is left. */
   forget(edits: ForgottenEdits): Promise<number>;

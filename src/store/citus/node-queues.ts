@@ -24,7 +24,7 @@ export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable">
 /** Returns the name of the node that has a plant. */
 type NameOf = (collection: Collection, id: PlantId) => string;
 
-interface NodeQueue {
+interface NodeQueue extends StoreNode {
   readonly node: NodeStore;
   readonly queue: GroupCommit;
 }
@@ -67,25 +67,28 @@ export class NodeQueues implements CreateQueue {
     for (const name of names) {
       if (this.#queues.has(name)) continue;
       const node = open(name);
-      this.#queues.set(name, { node, queue: new GroupCommit(node, this.#limits, this.#context) });
+      const queue = new GroupCommit(node, this.#limits, this.#context);
+      this.#queues.set(name, {
+        name,
+        get isUp() {
+          return node.isUp;
+        },
+        node,
+        queue,
+      });
     }
     this.#nameOf = nameOf;
   }
 
   create(pending: PendingCreate): void {
-    this.#queueOf(pending.collection, pending.plant.id)[1].queue.create(pending);
+    this.nodeOf(pending.collection, pending.plant.id).queue.create(pending);
   }
 
-  nodeOf(collection: Collection, id: PlantId): StoreNode {
-    const [name, { node }] = this.#queueOf(collection, id);
-    return { name, isUp: node.isUp };
-  }
-
-  #queueOf(collection: Collection, id: PlantId): readonly [name: string, NodeQueue] {
+  nodeOf(collection: Collection, id: PlantId): NodeQueue {
     const name = this.#nameOf(collection, id);
     const nodeQueue = this.#queues.get(name);
     if (nodeQueue === undefined) throw new Error(`The plant ${id} belongs to no node: ${name}`);
-    return [name, nodeQueue];
+    return nodeQueue;
   }
 
   isFullFor(callerKey: string): boolean {
@@ -114,7 +117,7 @@ export class NodeQueues implements CreateQueue {
   }
 
   get nodesUp(): ReadonlyMap<string, boolean> {
-    return new Map([...this.#queues].map(([name, { node }]) => [name, node.isUp]));
+    return new Map([...this.#queues].map(([name, { isUp }]) => [name, isUp]));
   }
 
   async close(): Promise<void> {

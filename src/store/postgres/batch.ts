@@ -3,11 +3,12 @@
 import type { Collection, Field, Plant, PlantColumns } from "../../contract/contract.ts";
 import { toColumns, toValues } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
+import { compareWithStored, type NewEntry, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import { hasKeySql, keepsKeys, keyColumn } from "../shared/create-key.ts";
+import { apart, isTableLocked, partLockMs } from "./apart.ts";
 import { toCopyText } from "./copy-format.ts";
 import { DatabaseError } from "./driver.ts";
-import { classifyError, isOfRow, isTooLarge } from "./errors.ts";
+import { classifyError, errorReason, isLockTimeout, isOfRow, isTooLarge } from "./errors.ts";
 import type { HostPool, Queries, Statement } from "./host-pool.ts";
 import type { SessionTraits } from "./session.ts";
 
@@ -33,7 +34,7 @@ interface BatchSql {
 }
 
 /** The values that the rows of a batch have in common. */
-interface BatchValues {
+export interface BatchValues {
   readonly createdAt: number;
   /**
    * The key of plants whose key is null: a batch that is repeated, as the answer to its commit was
@@ -116,24 +117,24 @@ interface Part {
  * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError. A plant that
  * is deleted between the INSERT and the SELECT is `unavailable`.
  *
- * @param ownKey that of the batch, also when it is repeated.
+ * @param values the same when it is repeated.
+ * @param onUnavailable called with the reason for a single plant.
  */
 export async function commitBatch(
   pool: HostPool,
   batch: readonly NewEntry[],
-  createdAt: number,
-  ownKey = newOwnKey(),
+  values: BatchValues,
+  onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
-  const values = { createdAt, ownKey };
   const parts = partsOf(batch);
   // COPY reports no conflicts: INSERT then decides row by row.
   const isCopied = mayCopy(pool, parts) && (await copy(pool, parts, values));
   const [only, ...others] = parts;
   if (only === undefined) return [];
-  if (others.length === 0) return await commitRows(pool, only, values, isCopied);
+  if (others.length === 0) return await commitRows(pool, only, values, isCopied, onUnavailable);
   const outcomes = new Map<NewEntry, Outcome>();
   for (const part of parts) {
-    const ofPart = await commitRows(pool, part, values, isCopied);
+    const ofPart = await commitRows(pool, part, values, isCopied, onUnavailable);
     for (const [index, entry] of part.entries.entries()) outcomes.set(entry, ofPart[index] as Outcome);
   }
   return batch.map((entry) => outcomes.get(entry) as Outcome);
@@ -143,65 +144,68 @@ export async function commitBatch(
 function partsOf(batch: readonly NewEntry[]): Part[] {
   const [first] = batch;
   const isOne = batch.every(({ collection }) => collection === first?.collection);
+  if (first === undefined) return [];
   const groups = isOne ? [batch] : [...Map.groupBy(batch, ({ collection }) => collection).values()];
-  const parts = groups.flatMap((entries) => partOf(entries));
+  const parts = groups.map(toPart);
   return parts.sort((one, other) => (one.collection.table < other.collection.table ? -1 : 1));
 }
 
-/** None for no entries. */
-function partOf(entries: readonly NewEntry[]): Part[] {
-  const [{ collection } = {}] = entries;
+/** @param entries at least one, all of one collection. */
+function toPart(entries: readonly NewEntry[]): Part {
+  const { collection } = entries[0] as NewEntry;
   const rows = isAscending(entries) ? entries : withoutDuplicates(entries.toSorted(byId));
-  return collection === undefined ? [] : [{ collection, entries, rows }];
+  return { collection, entries, rows };
 }
 
 /**
- * Commits a part. If one of its rows may be what PostgreSQL refuses, such as 1,000 texts, whose row is
- * over 8 KB, both halves are committed apart, until that row is alone: it fails, and no other.
+ * Commits a part. A row that PostgreSQL refuses, such as 1,000 texts, whose row is over 8 KB, or that
+ * another transaction has locked, fails alone.
  */
-async function commitRows(
+function commitRows(
   pool: HostPool,
   part: Part,
   values: BatchValues,
   isCopied: boolean,
+  onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
-  try {
-    return await commitPart(pool, part, values, isCopied);
-  } catch (error) {
-    if (!isOfRow(error)) throw error;
-    const { entries } = part;
-    if (entries.length === 1) {
-      if (isTooLarge(error)) return ["tooLarge"];
-      throw error;
-    }
-    const middle = Math.ceil(entries.length / 2);
-    const halves = [entries.slice(0, middle), entries.slice(middle)].flatMap(partOf);
-    const outcomes: Outcome[][] = [];
-    for (const half of halves) outcomes.push(await commitRows(pool, half, values, false));
-    return outcomes.flat();
-  }
+  return apart<NewEntry, Outcome>(
+    part.entries,
+    (entries, isPart) =>
+      isPart
+        ? pool.transaction((connection) => commitPart(connection, pool.traits, toPart(entries), values), {
+            lockMs: partLockMs,
+          })
+        : commitPart(pool, pool.traits, part, values, isCopied),
+    async (error) => {
+      if (isTooLarge(error)) return "tooLarge";
+      const isLocked = isLockTimeout(error) && !(await isTableLocked(pool));
+      return isLocked || isOfRow(error) ? "unavailable" : undefined;
+    },
+    (error) => onUnavailable(errorReason(error)),
+  );
 }
 
 /** @param isCopied whether all rows were created already. */
 async function commitPart(
-  pool: HostPool,
+  queries: Queries,
+  traits: SessionTraits,
   { collection, entries, rows }: Part,
   values: BatchValues,
-  isCopied: boolean,
+  isCopied = false,
 ): Promise<Outcome[]> {
   const keys = [...new Set(entries.flatMap(({ key }) => (typeof key === "string" ? [key] : [])))];
-  const isNew = await newKeys(pool, collection, keys);
+  const isNew = await newKeys(queries, traits, collection, keys);
   const inserted = isCopied
     ? rows.map(({ plant }) => plant.id)
-    : await insert(pool, pool.traits, collection, isNew === undefined ? rows : rows.filter(isNew), values);
+    : await insert(queries, traits, collection, isNew === undefined ? rows : rows.filter(isNew), values);
   // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (inserted.length === entries.length) return entries.map(() => "created");
   const createdIds = new Set(inserted.map((id) => collection.id.type.fromColumn(id)));
   const others = entries.filter(({ plant: { id } }) => !createdIds.has(id));
-  const stored = await select(pool, collection, "id", [...new Set(others.map(({ plant }) => plant.id))]);
+  const stored = await select(queries, collection, "id", [...new Set(others.map(({ plant }) => plant.id))]);
   const byId = new Map(stored.map((each) => [each.plant.id, each]));
   const rowById = new Map(rows.map((entry) => [entry.plant.id, entry]));
-  const keyed = await select(pool, collection, keyColumn, keys);
+  const keyed = await select(queries, collection, keyColumn, keys);
   const byKey = new Map(keyed.map((each) => [each.key, each]));
   return entries.map((entry): Outcome => {
     const { plant, key } = entry;
@@ -221,12 +225,13 @@ async function commitPart(
  * each time, which its primary key makes unique.
  */
 async function newKeys(
-  pool: HostPool,
+  queries: Queries,
+  { insertMethod }: SessionTraits,
   collection: Collection,
   keys: readonly string[],
 ): Promise<((entry: NewEntry) => boolean) | undefined> {
-  if (keys.length === 0 || pool.traits.insertMethod !== "values") return undefined;
-  const stored = await select(pool, collection, keyColumn, keys);
+  if (keys.length === 0 || insertMethod !== "values") return undefined;
+  const stored = await select(queries, collection, keyColumn, keys);
   const known = new Set<unknown>(stored.map(({ key }) => key));
   return ({ key }) => !known.has(key);
 }

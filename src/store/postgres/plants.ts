@@ -53,9 +53,9 @@ async function commitOthers(
   createdAt: number,
   onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
-  const ownKey = newOwnKey();
+  const values = { createdAt, ownKey: newOwnKey() };
   try {
-    return await primary.withRetry((pool) => commitBatch(pool, batch, createdAt, ownKey));
+    return await primary.withRetry((pool) => commitBatch(pool, batch, values, onUnavailable));
   } catch (error) {
     if (classifyError(error) === "internalError") throw error;
     onUnavailable(isOutdated(error) ? new ContractChanged().message : errorReason(error));

@@ -24,31 +24,30 @@ import {
   TransactionConflict,
   transactionWork,
 } from "../shared/transaction.ts";
+import { apart, isTableLocked, partLockMs } from "./apart.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import {
   classifyError,
   errorReason,
   isConflict,
   isLockTimeout,
+  isOfRow,
   isOutdated,
   isTooLarge,
   rejectForOperator,
 } from "./errors.ts";
 import type { HostPool, Queries } from "./host-pool.ts";
-import { lockedPlants } from "./locked-plants.ts";
 import { findOther, openSchema, rewriteTable } from "./migrations.ts";
 import { createPlants, probe } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
 import { runWork, toStatement } from "./sql-work.ts";
 
-/** How long edits of several callers wait for a lock that holds up all of them. */
-const lockMsMax = 100;
+/** How long the edits of one caller wait for a lock. */
+const lockMsMax = 1_000;
 
-/** Whether an edit is of a plant that is stored, rather than a creation. */
-function isOfStored({ edit }: RecordedEdit): boolean {
-  return edit.expected !== undefined;
-}
+/** How long edits of several callers wait for a lock that holds up all of them. */
+const groupLockMsMax = 100;
 
 /** The coordinator of a cluster, or the only server. */
 export interface Coordinator {
@@ -157,58 +156,40 @@ export class PostgresStore implements ServerStore {
   }
 
   edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
-    return this.#edit(edits);
+    return this.#edit(edits, lockMsMax).catch((error) => this.#rejectEdit(error));
+  }
+
+  editEach(edits: readonly RecordedEdit[]): Promise<(EditOutcome | OperatorError)[]> {
+    return apart<RecordedEdit, EditOutcome | OperatorError>(
+      edits,
+      (some, isPart) => this.#edit(some, isPart ? partLockMs : groupLockMsMax),
+      (error) => this.#refusal(error),
+    ).catch((error) => this.#rejectEdit(error));
   }
 
   /** @param lockMs see TransactionOptions. */
-  #edit(edits: readonly RecordedEdit[], lockMs?: number): Promise<EditOutcome[]> {
+  #edit(edits: readonly RecordedEdit[], lockMs: number): Promise<EditOutcome[]> {
     const edit = async (connection: Queries) => {
       const { result, last } = await runWork(connection, recordedEdits(this.contract, edits));
       return { result, last: last.map(toStatement) };
     };
     // Not repeated after a lost connection, as the edits may have been made.
-    return this.#edits
-      .once((pool) =>
-        pool.transactionEndingWith(edit, { isByKey: true, ...(lockMs !== undefined && { lockMs }) }),
-      )
-      .catch((error) => {
-        if (isLockTimeout(error))
-          throw new PlantLocked(
-            "another transaction holds a lock on what is to be changed; end it, or try again",
-          );
-        return rejectEdit(error);
-      });
+    return this.#edits.once((pool) => pool.transactionEndingWith(edit, { isByKey: true, lockMs }));
   }
 
-  /** See PlantStore.editFree: where a plant is locked, those that are not are found first. */
-  async editFree(edits: readonly RecordedEdit[]): Promise<(EditOutcome | undefined)[]> {
-    const outcomes = await this.#editUnlessLocked(edits);
-    if (outcomes !== undefined) return outcomes;
-    if (edits.length === 1) return [undefined];
-    const locked = await this.#edits
-      .once((pool) =>
-        pool.transaction((connection) => runWork(connection, lockedPlants(edits)), { lockMs: lockMsMax }),
-      )
-      .catch(rejectForOperator);
-    const free = edits.filter((edit) => !locked.has(edit));
-    const made = new Map<RecordedEdit, EditOutcome | undefined>();
-    // A plant that another transaction creates is not there yet, and locked nevertheless.
-    const parts = [
-      free.filter(isOfStored),
-      ...free.filter((edit) => !isOfStored(edit)).map((edit) => [edit]),
-    ];
-    for (const some of parts.filter(({ length }) => length > 0))
-      for (const [index, outcome] of ((await this.#editUnlessLocked(some)) ?? []).entries())
-        made.set(some[index] as RecordedEdit, outcome);
-    return edits.map((edit) => made.get(edit));
+  async #rejectEdit(error: unknown): Promise<never> {
+    throw (
+      (await this.#refusal(error)) ??
+      (isOutdated(error) ? new ContractChanged() : await rejectForOperator(error))
+    );
   }
 
-  /** Undefined if a plant is locked. */
-  #editUnlessLocked(edits: readonly RecordedEdit[]): Promise<EditOutcome[] | undefined> {
-    return this.#edit(edits, lockMsMax).catch((error) => {
-      if (error instanceof PlantLocked) return undefined;
-      throw error;
-    });
+  /** Why a single edit cannot be made; undefined for the error of any of them. */
+  async #refusal(error: unknown): Promise<OperatorError | undefined> {
+    if (isTooLarge(error)) return new PlantTooLarge(errorReason(error));
+    if (isOfRow(error)) return new OperatorError(`the database refuses it: ${errorReason(error)}`);
+    if (!isLockTimeout(error) || (await this.#edits.once(isTableLocked))) return undefined;
+    return new PlantLocked("another transaction holds a lock on what is to be changed; end it, or try again");
   }
 
   async transact(transaction: RecordedTransaction): Promise<EditOutcome> {
@@ -230,8 +211,10 @@ export class PostgresStore implements ServerStore {
       }
     };
     return this.#edits
-      .once((pool) => pool.transactionEndingWith(commit, { mode: "ISOLATION LEVEL SERIALIZABLE" }))
-      .catch((error) => (isConflict(error) ? "changed" : rejectEdit(error)));
+      .once((pool) =>
+        pool.transactionEndingWith(commit, { mode: "ISOLATION LEVEL SERIALIZABLE", lockMs: lockMsMax }),
+      )
+      .catch((error) => (isConflict(error) ? "changed" : this.#rejectEdit(error)));
   }
 
   forget(edits: ForgottenEdits): Promise<number> {
@@ -267,11 +250,6 @@ export class PostgresStore implements ServerStore {
 
 function ignoreOperatorError(error: unknown): undefined {
   if (!(error instanceof OperatorError)) throw error;
-}
-
-function rejectEdit(error: unknown): Promise<never> {
-  if (isTooLarge(error)) throw new PlantTooLarge(errorReason(error));
-  return rejectForOperator(isOutdated(error) ? new ContractChanged() : error);
 }
 
 /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */

@@ -121,7 +121,7 @@ for (const engine of engines) {
       const { database } = resources.use(await engine.createTestStore());
       const store = await openedStore(database, () => undefined);
       await using own = await startInProcess({ store, operations });
-      const edit = store.editFree === undefined ? "edit" : "editFree";
+      const edit = store.editEach === undefined ? "edit" : "editEach";
       using _ = spyOn(store, edit).mockRejectedValue(new OperatorError("the disk is gone"));
       expect((await sendTo(await own.target(), "DELETE", "/plants/1")).status).toBe(503);
       expect(own.events).toContainEqual({

@@ -97,9 +97,11 @@ describeCitus("Citus nodes", () => {
         const outcomes = await Promise.all([
           copying.once((pool) => {
             pool.copyFailedAt = Number.NEGATIVE_INFINITY;
-            return commitBatch(pool, batch, Date.now());
+            return commitBatch(pool, batch, { createdAt: Date.now(), ownKey: "" }, () => undefined);
           }),
-          inserting.once((pool) => commitBatch(pool, batch, Date.now())),
+          inserting.once((pool) =>
+            commitBatch(pool, batch, { createdAt: Date.now(), ownKey: "" }, () => undefined),
+          ),
         ]);
         expect<string[]>(outcomes.flat().toSorted()).toEqual([
           ...batch.map(() => "created"),

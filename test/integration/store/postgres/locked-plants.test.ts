@@ -1,4 +1,4 @@
-// Edits of many plants at once, some of which another program has locked.
+// Edits of many plants at once, some of which another program has locked, and one that is refused.
 
 import { afterAll, expect, test } from "bun:test";
 import { Client } from "pg";
@@ -13,7 +13,7 @@ import { changeOf, openedStore, storedPlants, storePlants } from "../../../suppo
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
 
-test("of many edits at once only those of locked plants fail, and the others do not wait for them", async () => {
+test("of many edits at once only those of locked and refused plants fail, and the others do not wait for them", async () => {
   const { address } = await database.newDatabase();
   const ids = Array.from({ length: 37 }, (_, id) => BigInt(id));
   await storePlants(
@@ -26,6 +26,7 @@ test("of many edits at once only those of locked plants fail, and the others do 
   const { edit } = (await openOperationStore(store, single, resources))("caller");
   const other = new Client({ connectionString: address });
   await other.connect();
+  await other.query("ALTER TABLE plants ADD CONSTRAINT refused CHECK (id <> 35 OR name <> 'Rosa')");
   await other.query("BEGIN; SELECT FROM plants WHERE id < 12 FOR UPDATE");
   // A creation of another program, which is not there yet.
   await other.query("INSERT INTO plants (id, name, created_at) VALUES (99, 'Hoya', 1)");
@@ -47,8 +48,9 @@ test("of many edits at once only those of locked plants fail, and the others do 
     ]).catch((error) => [error]);
   const created = [create(99n), create(100n)];
   const outcomes = ids.slice(0, -1).map(rename);
-  const [free, locked] = [outcomes.slice(12), outcomes.slice(0, 12)];
-  expect((await Promise.all(free)).flat()).toEqual(Array(24).fill("done"));
+  const [free, locked] = [outcomes.slice(12, 35), outcomes.slice(0, 12)];
+  expect((await Promise.all(free)).flat()).toEqual(Array(23).fill("done"));
+  expect(String(await outcomes[35])).toContain("the database refuses it");
   // It comes while the locked ones are tried again.
   expect(await rename(36n)).toEqual(["done"]);
   const failed = Array(12).fill(expect.any(PlantLocked));
@@ -57,5 +59,5 @@ test("of many edits at once only those of locked plants fail, and the others do 
   expect((await Promise.all(created)).flat()).toEqual([expect.any(PlantLocked), "done"]);
   await other.end();
   const names = (await storedPlants(address)).map(({ values: [name] }) => String(name));
-  expect(names).toEqual([...Array(12).fill("Ficus"), ...Array(26).fill("Rosa")]);
+  expect(names).toEqual([...Array(12).fill("Ficus"), ...Array(23).fill("Rosa"), "Ficus", "Rosa", "Rosa"]);
 });

@@ -2,6 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
+import { Client } from "pg";
 import type { Plant } from "../../../../src/contract/contract.ts";
 import { type Outcome, toEntries } from "../../../../src/store/plant-store.ts";
 import { parsePostgresUrl } from "../../../../src/store/postgres/connection-url.ts";
@@ -129,7 +130,7 @@ test("a connection that is lost is opened, set up and prepared again", async () 
   const parameters =
     "current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock, current_setting('idle_in_transaction_session_timeout') AS idle";
   expect(await engine.inSession(`SELECT ${parameters}`)).toEqual([
-    { statement: "7s", lock: "1s", idle: "10s" },
+    { statement: "7s", lock: "250ms", idle: "10s" },
   ]);
   expect(engine.unavailable).toEqual([]);
 });
@@ -144,6 +145,32 @@ test("a COPY of a plant that is stored is undone, and its connection is kept", a
   expect(await engine.create(ids(-1n, 0n))).toEqual(["created", "unchanged"]);
   expect(await pid()).toEqual(before);
 });
+
+// By COPY, and by INSERT.
+test.each([40, 5])(
+  "of %d plants only those fail that another program has locked, or the database refuses",
+  async (count) => {
+    await using engine = await Engine.start("");
+    await engine.create(ids(1n));
+    await engine.inSession("ALTER TABLE plants ADD CONSTRAINT refused CHECK (id <> 3)");
+    const other = new Client({ connectionString: server.address(engine.name) });
+    await other.connect();
+    await other.query("BEGIN; DELETE FROM plants WHERE id = 1");
+    await other.query("INSERT INTO plants (id, name, created_at) VALUES (2, 'Hoya', 1)");
+    const batch = ids(...Array.from({ length: count }, (_, id) => BigInt(id)));
+    const outcomes = batch.map(({ id }) => ([1n, 2n, 3n].includes(id as bigint) ? "unavailable" : "created"));
+    expect<string[]>(await engine.create(batch)).toEqual(outcomes);
+    expect(engine.unavailable.map((reason) => reason.replace(/^.*\(|\)$/g, ""))).toEqual([
+      "55P03",
+      "55P03",
+      "23514",
+    ]);
+    await other.query("ROLLBACK");
+    await other.end();
+    const again = batch.map(({ id }) => (id === 2n ? "created" : id === 3n ? "unavailable" : "unchanged"));
+    expect<string[]>(await engine.create(batch)).toEqual(again);
+  },
+);
 
 test.each(["plants", "tokens", "token_version", "creators", "edits"])(
   "no plant is acknowledged while %s is an unlogged table",
