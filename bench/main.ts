@@ -36,7 +36,15 @@ try {
 
 async function run(args: string[]): Promise<void> {
   const text = { type: "string" } as const;
-  const flags = { rounds: text, seconds: text, plants: text, against: text, output: text };
+  const flags = {
+    rounds: text,
+    seconds: text,
+    plants: text,
+    against: text,
+    loads: text,
+    subjects: text,
+    output: text,
+  };
   const options = { ...flags, help: { type: "boolean" } } as const;
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   const [name, ...others] = positionals;
@@ -62,6 +70,8 @@ async function run(args: string[]): Promise<void> {
     seconds: wholeNumber("--seconds", values.seconds, secondsMax) ?? seconds,
     plants: wholeNumber("--plants", values.plants) ?? plants,
     against: values.against,
+    loads: new RegExp(values.loads ?? ""),
+    subjects: new RegExp(values.subjects ?? ""),
     progress,
   });
   print(renderReport(suite, result));
@@ -85,6 +95,8 @@ Flags:
   --seconds S       length of each run
   --plants N        plants in a store, for large-store and sandbox
   --against COMMIT  measures the server at another commit beside this one, in the same rounds
+  --loads REGEX     only the loads whose names match, such as "get|change"
+  --subjects REGEX  only the subjects whose names match
   --output FILE     also writes the result as JSON
 `;
 }

@@ -28,6 +28,9 @@ export interface RunOptions {
   readonly plants: number | undefined;
   /** A second commit, whose server is measured in the same rounds. */
   readonly against: string | undefined;
+  /** Of the suite's loads and subjects only those whose names match; the subjects start all the same. */
+  readonly loads: RegExp;
+  readonly subjects: RegExp;
   readonly progress: (line: string) => void;
 }
 
@@ -72,9 +75,19 @@ export async function runSuite(suite: Suite, options: RunOptions): Promise<Resul
     },
   };
   const scenario = await suite.setUp(setup);
-  const scenarios = scenario === undefined ? [] : [await runScenario(scenario, setup, rounds, seconds)];
+  const scenarios =
+    scenario === undefined ? [] : [await runScenario(chosenOf(scenario, options), setup, rounds, seconds)];
   const counts = { rounds, seconds, ...(plants === undefined ? {} : { plants }) };
   return { suite: suite.name, command, environment, versions, ...counts, skipped, scenarios };
+}
+
+function chosenOf(scenario: Scenario, options: RunOptions): Scenario {
+  const loads = scenario.loads.filter(({ name }) => options.loads.test(name));
+  const subjects = scenario.subjects.filter(({ name }) => options.subjects.test(name));
+  const all = (of: readonly { readonly name: string }[]) => of.map(({ name }) => name).join(", ");
+  if (loads.length === 0) throw new Error(`--loads matches none of ${all(scenario.loads)}`);
+  if (subjects.length === 0) throw new Error(`--subjects matches none of ${all(scenario.subjects)}`);
+  return { ...scenario, loads, subjects };
 }
 
 /** Throws an error that names the missing programs and the command that installs them. */
