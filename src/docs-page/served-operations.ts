@@ -8,6 +8,9 @@ import { capitalized, withArticle } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
 import type { DescribedParameters, OperationDocument } from "../http/operation-document.ts";
 import { parseExactJson, toExactJson } from "../json/exact-json.ts";
+import type { Json } from "../json/json-values.ts";
+import { Place } from "../openapi/document/place.ts";
+import { madeValues } from "../openapi/schema/made-values.ts";
 import { codeSamples } from "./code-samples.ts";
 import {
   type DescribedParameter,
@@ -18,7 +21,6 @@ import {
   type MediaType,
   parametersOf,
   type RequestBody,
-  type Schema,
 } from "./description.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
 import type { ServedResponses } from "./served-responses.ts";
@@ -182,23 +184,9 @@ function sampleTarget(draft: Draft, path: string, parameters: DescribedParameter
   return query.size === 0 ? target : `${target}?${query}`;
 }
 
-/** Returns a value of a schema: the author's example where there is one. */
-function exampleOf(draft: Draft, schema: Schema): unknown {
-  if (schema.$ref !== undefined) return exampleOf(draft, draft.resolve(schema) ?? {});
-  const { example, examples, default: ownDefault, const: constant, enum: values } = schema;
-  // Another value than an array is an author's mistake.
-  const listed = (all: unknown): readonly unknown[] => (Array.isArray(all) ? all : []);
-  const all = [example, ...listed(examples), ownDefault, constant, ...listed(values)];
-  const given = all.find((each) => each !== undefined);
-  if (given !== undefined) return given;
-  if (schema.properties !== undefined || schema.allOf !== undefined) {
-    const properties = Object.entries(schema.properties ?? {});
-    const own = properties.map(([name, each]) => [name, exampleOf(draft, each)]);
-    // The properties that a schema adds to another one come first, such as the id of a NewPlant.
-    const parts = (schema.allOf ?? []).toReversed().map((each) => exampleOf(draft, each) as object);
-    return Object.assign(Object.fromEntries(own), ...parts);
-  }
-  if (schema.type === "array") return schema.items === undefined ? [] : [exampleOf(draft, schema.items)];
-  if (schema.type === "boolean") return true;
-  return schema.type === "string" ? "text" : Math.max(1, schema.minimum ?? 1);
+/** A value for a schema: the author's example where there is one. */
+function exampleOf({ document }: Draft, schema: object): unknown {
+  const root = Place.root(document as unknown as Json, undefined, true);
+  const [value] = madeValues([root.holding(schema as Json)], { direction: "request" });
+  return value;
 }

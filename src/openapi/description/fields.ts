@@ -50,7 +50,7 @@ export async function readFields(
   for (const [name, property] of body.properties) {
     if (name === idName) continue;
     const { place } = property;
-    const { schema, check } = await readProperty(name, property);
+    const { schema, check, places } = await readProperty(name, property);
     if (isHiddenIn(property, "request")) {
       if (!isCreationTime(name, schema) && !isChangeTime(name, schema))
         place.note(`"${name}" is readOnly, and is not kept`);
@@ -58,7 +58,7 @@ export async function readFields(
     }
     const type = fieldTypeOf(schema, check, filterOfProperty(property, "request"));
     const sent = examples.flatMap((each) => (Object.hasOwn(each, name) ? [each[name]] : []));
-    const example = exampleOf(schema, type, sent);
+    const example = await exampleOf({ schema, places }, type, sent);
     if (example === undefined)
       place.note(`"${name}" has no example, which the demo and the conformance tests need`);
     const columnName = columnNameOf(name);
@@ -93,30 +93,34 @@ export async function readFields(
   return fields;
 }
 
+interface ReadProperty {
+  readonly schema: Json;
+  readonly check: SchemaCheck | undefined;
+  /** The places of schemas that all hold for some values. */
+  readonly places: readonly Place[];
+}
+
 /**
  * Reads the schema of a property, and its check. Where the alternatives of a body describe it in several
  * ways, its value is of one of them, and the body's own check says of which.
  */
-export async function readProperty(
-  name: string,
-  property: Property,
-): Promise<{ readonly schema: Json; readonly check: SchemaCheck | undefined }> {
+export async function readProperty(name: string, property: Property): Promise<ReadProperty> {
   const { places } = property;
   for (const { place } of places)
     if (!isObject(place.value) && place.value !== true)
       throw place.error(`the property "${name}" must have a schema`);
   const certain = places.filter(({ isCertain }) => isCertain);
-  const used = certain.length > 0 ? certain : places;
-  const schemas = used.map(({ place }) => expandSchema(place));
+  const used = (certain.length > 0 ? certain : places).map(({ place }) => place);
+  const schemas = used.map(expandSchema);
   const [first] = schemas as [Json];
   const { value } = property.place;
   if (schemas.length === 1 && isObject(value) && isEnforced(value))
-    return { schema: first, check: undefined };
+    return { schema: first, check: undefined, places: used };
   const all: SchemaCheck[] = [];
-  for (const { place } of used) all.push(await checkOf(place));
-  if (schemas.length === 1) return { schema: first, check: all[0] };
-  if (certain.length > 0) return { schema: mergeAllOf({ allOf: schemas }), check: allOf(all) };
-  return { schema: { anyOf: schemas }, check: anyValue };
+  for (const place of used) all.push(await checkOf(place));
+  if (schemas.length === 1) return { schema: first, check: all[0], places: used };
+  if (certain.length > 0) return { schema: mergeAllOf({ allOf: schemas }), check: allOf(all), places: used };
+  return { schema: { anyOf: schemas }, check: anyValue, places: used.slice(0, 1) };
 }
 
 /** A value for probes of a store where the contract has no example. */

@@ -187,7 +187,7 @@ async function readCollection(
   const { operations, list } = await readOperations(reading, { described, resource, words, common });
   return {
     ...collection,
-    examples: examplePlants(collection, examples),
+    examples: await examplePlants(collection, examples, schema),
     operations,
     list,
   };
@@ -199,7 +199,11 @@ function resourceOf(body: Json, wrapper: string | undefined): Json {
 }
 
 /** The examples of bodies that are plants, or else one of the fields' examples. */
-function examplePlants(collection: PlantSchema, bodies: readonly Json[]): Plant[] {
+async function examplePlants(
+  collection: PlantSchema,
+  bodies: readonly Json[],
+  place: Place,
+): Promise<Plant[]> {
   const { type, schema, format, isRequired } = collection.id;
   const found = new Map<PlantId, Plant>();
   const numbered = (number: number) =>
@@ -210,7 +214,10 @@ function examplePlants(collection: PlantSchema, bodies: readonly Json[]): Plant[
     if ("values" in plant && !found.has(plant.id)) found.set(plant.id, plant);
   }
   if (found.size > 0) return [...found.values()];
-  const id = type.kind.name === "integer" ? (numbered(1) ?? 1n) : exampleOf(schema, type as FieldType, []);
+  const id =
+    type.kind.name === "integer"
+      ? (numbered(1) ?? 1n)
+      : await exampleOf({ schema, places: [place.holding(schema)] }, type as FieldType);
   return [
     { id: (id ?? numbered(1) ?? "1") as PlantId, values: collection.fields.map(({ example }) => example) },
   ];

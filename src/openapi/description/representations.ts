@@ -193,12 +193,12 @@ export async function constantOf(
   property: Property,
   { fills }: Pick<Resource, "fills">,
 ): Promise<string | undefined> {
-  const { schema, check } = await readProperty(name, property);
+  const { schema, check, places } = await readProperty(name, property);
   const value = onlyValue(schema) ?? schema.default ?? (valueTypes(schema).has("null") ? null : undefined);
   if (value !== undefined) return toExactJson(value);
   if (!fills) return undefined;
   const type = fieldTypeOf(schema, check);
-  const example = exampleOf(schema, type, [false]);
+  const example = await exampleOf({ schema, places }, type, [false]);
   return example === undefined ? undefined : type.toJson(example);
 }
 

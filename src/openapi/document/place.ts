@@ -33,6 +33,8 @@ interface Shared {
   /** The parts of schemas that were counted for a collection, and for all before it. */
   parts: number;
   partsBefore: number;
+  /** Values that are in no description. */
+  held: number;
   /** The places that references lead to, by the pointers of the references. */
   readonly targets: Map<string, Place>;
   /** Values that were derived from places, by pointer. */
@@ -60,7 +62,7 @@ export class Place {
    */
   static root(document: Json, origins?: ContractSource["origins"], isLenient = false): Place {
     const isVersion30 = String(document.openapi).startsWith("3.0");
-    const state = { notes: new Set<string>(), parts: 0, partsBefore: 0 };
+    const state = { notes: new Set<string>(), parts: 0, partsBefore: 0, held: 0 };
     const known = { targets: new Map(), derived: new Map() };
     return new Place({ document, isVersion30, isLenient, origins, ...state, ...known }, document, "");
   }
@@ -129,6 +131,12 @@ export class Place {
   /** A member of the value itself, or of one below it. No reference is followed. */
   own(...names: readonly string[]): Place {
     return new Place(this.#shared, memberOf(this.value, names), pointerTo(this.pointer, ...names));
+  }
+
+  /** A value that is in no description, as if it were in this one. */
+  holding(value: Json): Place {
+    this.#shared.held += 1;
+    return new Place(this.#shared, value, `/x-held/${this.#shared.held}`);
   }
 
   /** Notes that something here is not served, or not checked. */

@@ -115,9 +115,6 @@ const textFormats: Readonly<Record<string, TextFormat>> = {
   },
 };
 
-/** The names of the formats that are checked. */
-export const textFormatNames: readonly string[] = Object.keys(textFormats);
-
 /** How a text with a format looks; undefined if the format is not checked. */
 export function textFormat(name: unknown): TextFormat | undefined {
   return typeof name === "string" && Object.hasOwn(textFormats, name) ? textFormats[name] : undefined;

@@ -1,26 +1,40 @@
 // Makes texts that fit a pattern or a format and a length, for examples. A text need not fit: whoever
 // asks for one checks it, by the schema that it is for.
 
+import type { AST } from "@eslint-community/regexpp";
 import type { Json } from "../../json/json-values.ts";
 import { textFormat } from "./formats.ts";
+import { parsePattern } from "./re2-patterns.ts";
 
 /** The longest text that is made. */
 const charactersMax = 10_000;
 
+/** Texts that are made until one has the length. */
+const attemptsMax = 20;
+
 /**
- * A text for a schema with a pattern, or with a format and a length; undefined if there is none.
+ * A text for the pattern, the format and the length of a schema; undefined if none is found.
  *
  * @param choice another one gives other characters.
  */
 export function sampleText(schema: Json, choice = 0): string | undefined {
   const { pattern, format, minLength, maxLength } = schema;
-  const least = Math.min(Number(minLength ?? 0), charactersMax);
-  const most = Number(maxLength ?? charactersMax);
-  if (typeof pattern === "string") return new PatternText(pattern, choice).within(least, most);
+  const least = Number(minLength ?? 0);
+  const most = Math.min(Number(maxLength ?? charactersMax), charactersMax);
+  if (least > most) return undefined;
+  if (typeof pattern === "string") return patternText(pattern, choice, least, most);
   const example = textFormat(format)?.example;
-  if (example === undefined || (example.length >= least && example.length <= most)) return example;
+  if (example === undefined) return plainText(least, most, choice);
+  if (example.length >= least && example.length <= most) return example;
   if (format !== "byte") return paddedExamples[String(format)]?.(least);
   return "cGxh".repeat(Math.max(Math.ceil(least / 4), most < 4 ? 0 : 1));
+}
+
+function plainText(least: number, most: number, choice: number): string {
+  const word = choice === 0 ? "string" : `string${choice}`;
+  const length = Math.max(Math.min(word.length, most), least);
+  // The end of a word tells it from others.
+  return length < word.length ? word.slice(-length || word.length) : word.padEnd(length, "string");
 }
 
 /** Longer texts of formats that have no end of their own. */
@@ -30,123 +44,72 @@ const paddedExamples: Readonly<Record<string, (length: number) => string>> = {
   "json-pointer": (length) => "/a".padEnd(length, "a"),
 };
 
-/** Reads a pattern and writes a text for it: as few repeats as it may have, and more where it is short. */
-class PatternText {
-  readonly #pattern: string;
-  readonly #choice: number;
-  #at = 0;
-  /** Characters that repeats may still add. */
-  #room = 0;
-
-  constructor(pattern: string, choice: number) {
-    this.#pattern = pattern;
-    this.#choice = choice;
-  }
-
-  within(least: number, most: number): string | undefined {
-    for (let room = 0; room <= least; room++) {
-      this.#at = 0;
-      this.#room = room;
-      const text = this.#alternatives();
-      if (text === undefined || this.#at < this.#pattern.length || text.length > most) return undefined;
-      // A pattern without an end takes any text after it.
-      if (!this.#pattern.endsWith("$") && text.length < least) return text.padEnd(least, "a");
-      if (text.length >= least) return text;
-      // Repeats of single characters fill what is missing at the second attempt.
-      if (room === 0) room = least - text.length - 1;
-    }
+/** A text for a pattern with as few repeats as it may have, and more where it is short. */
+function patternText(pattern: string, choice: number, least: number, most: number): string | undefined {
+  let parsed: AST.Pattern;
+  try {
+    parsed = parsePattern(pattern);
+  } catch {
+    // The reader of the schema says what is wrong with it.
     return undefined;
   }
+  let room = 0;
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const text = new PatternText(choice, room).of(parsed.alternatives);
+    if (text.length >= least && text.length <= most) return text;
+    // A pattern without an end takes any text after it.
+    if (!pattern.endsWith("$") && text.length < least) return text.padEnd(least, "a");
+    room += text.length < least ? least - text.length : most - text.length;
+  }
+  return undefined;
+}
 
-  /** The first of the alternatives; undefined for what is not read, such as a look-ahead. */
-  #alternatives(): string | undefined {
-    const all = [""];
-    while (this.#at < this.#pattern.length && this.#pattern[this.#at] !== ")") {
-      if (this.#pattern[this.#at] === "|") {
-        this.#at++;
-        all.push("");
-        continue;
-      }
-      const start = this.#at;
-      let part = this.#atom();
-      if (part === undefined) return undefined;
-      const [least, most] = this.#quantifier();
-      const end = this.#at;
-      let text = "";
-      for (let count = 0; count < most && text.length < charactersMax; count++) {
-        const isExtra = count >= least;
-        if (isExtra && (this.#room <= 0 || all.length > 1)) break;
-        if (count > 0) {
-          this.#at = start;
-          part = this.#atom() ?? "";
-        }
-        if (isExtra) this.#room -= Math.max(part.length, 1);
-        text += part;
-      }
-      this.#at = end;
-      all[all.length - 1] += text;
+class PatternText {
+  readonly #choice: number;
+  /** Characters that repeats may still add. */
+  #room: number;
+
+  constructor(choice: number, room: number) {
+    this.#choice = choice;
+    this.#room = room;
+  }
+
+  of([first]: readonly AST.Alternative[]): string {
+    return (first?.elements ?? []).map((element) => this.#element(element)).join("");
+  }
+
+  #element(element: AST.Element): string {
+    if (element.type === "Quantifier") return this.#repeated(element);
+    if (element.type === "Group" || element.type === "CapturingGroup") return this.of(element.alternatives);
+    if (element.type === "Character") return String.fromCodePoint(element.value);
+    return element.type === "CharacterSet" || element.type === "CharacterClass" ? this.#chosen(element) : "";
+  }
+
+  #repeated({ min, max, element }: AST.Quantifier): string {
+    let text = "";
+    for (let count = 0; count < max && text.length < charactersMax; count++) {
+      if (count >= min && this.#room <= 0) break;
+      const part = this.#element(element);
+      if (count >= min) this.#room -= Math.max(part.length, 1);
+      text += part;
     }
-    return all[0];
-  }
-
-  #atom(): string | undefined {
-    const character = String.fromCodePoint(this.#pattern.codePointAt(this.#at) as number);
-    this.#at += character.length;
-    if (character === "^" || character === "$") return "";
-    if (character === ".") return this.#chosen("a-z");
-    if (character === "(") return this.#group();
-    if (character === "[") return this.#class();
-    return character === "\\" ? this.#escape() : character;
-  }
-
-  #group(): string | undefined {
-    const [name] = /^\?(?:[=!]|<[=!]|:|<[^>]*>)/.exec(this.#pattern.slice(this.#at)) ?? [""];
-    if (/[=!]$/.test(name)) return undefined;
-    this.#at += name.length;
-    const text = this.#alternatives();
-    this.#at++;
     return text;
   }
 
-  #class(): string | undefined {
-    const [all = "", not, members = ""] =
-      /^(\^?)((?:\\.|[^\\\]])*)\]/su.exec(this.#pattern.slice(this.#at)) ?? [];
-    this.#at += all.length;
-    return all === "" ? undefined : this.#chosen(members, not === "^");
+  /** A character of a class, of which the likeliest come first. */
+  #chosen({ raw }: AST.CharacterSet | AST.CharacterClass): string {
+    // A class alone takes constant time.
+    const expression = new RegExp(`^${raw}$`, parsesWithUnicode(raw) ? "u" : "");
+    const fitting = [...usualCharacters, ...raw].filter((each) => expression.test(each));
+    return fitting[this.#choice % fitting.length] ?? "";
   }
+}
 
-  #escape(): string | undefined {
-    const [all = ""] =
-      /^(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|.)/su.exec(this.#pattern.slice(this.#at)) ??
-      [];
-    this.#at += all.length;
-    if (all === "b" || all === "B") return "";
-    return this.#chosen(`\\${all}`);
-  }
-
-  /** A character that the members of a class match, or do not match. */
-  #chosen(members: string, isNot = false): string | undefined {
-    let expression: RegExp;
-    try {
-      // A class alone takes constant time.
-      expression = new RegExp(`[${isNot ? "^" : ""}${members}]`, "u");
-    } catch {
-      // The pattern is invalid, as the reader of the schema says.
-      return undefined;
-    }
-    const first = members.codePointAt(0) ?? 97;
-    const fitting = [...usualCharacters, String.fromCodePoint(first)].filter((each) => expression.test(each));
-    return fitting[this.#choice % fitting.length];
-  }
-
-  /** How often the part before is repeated. */
-  #quantifier(): [least: number, most: number] {
-    const [all, sign, least, comma, most] =
-      /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(this.#pattern.slice(this.#at)) ?? [];
-    if (all === undefined) return [1, 1];
-    this.#at += all.length;
-    if (sign !== undefined) return [sign === "+" ? 1 : 0, sign === "?" ? 1 : charactersMax];
-    return [Number(least), most !== "" ? Number(most) : comma === "" ? Number(least) : charactersMax];
+function parsesWithUnicode(raw: string): boolean {
+  try {
+    return new RegExp(raw, "u") !== undefined;
+  } catch {
+    return false;
   }
 }
 

@@ -2,7 +2,7 @@
 // examples of the description, or made from its schemas.
 
 import { parseAccept } from "hono/utils/accept";
-import { anyValue, type SchemaCheck } from "../../contract/schema-check.ts";
+import { anyValue, faultIn, type SchemaCheck } from "../../contract/schema-check.ts";
 import { parseExactJson, toExactJson } from "../../json/exact-json.ts";
 import { filterJson, type JsonFilter } from "../../json/json-filter.ts";
 import { isObject } from "../../json/json-values.ts";
@@ -11,7 +11,7 @@ import { matchesMedia, responseAt } from "../../openapi/description/described-op
 import { isHeaderName } from "../../openapi/description/security.ts";
 import { type Place, readableAsync } from "../../openapi/document/place.ts";
 import { filterOf } from "../../openapi/schema/directions.ts";
-import { exampleIn, fits, type ValueMaker } from "./made-values.ts";
+import { exampleIn, type ValueMaker } from "../../openapi/schema/made-values.ts";
 
 /** Criteria by which a response is chosen, besides its status. */
 export interface Wanted {
@@ -34,9 +34,6 @@ const withoutBody: readonly number[] = [204, 205, 304];
 
 /** Fields that follow from the body, or from the connection. */
 const ownFields = /^(?:content-(?:type|length|encoding)|transfer-encoding|connection|date)$/i;
-
-/** The first seed of values that are the same each time. */
-const fixedSeed = 1;
 
 export class DescribedResponses {
   readonly #operation: Place;
@@ -107,7 +104,7 @@ export class DescribedResponses {
     const sent = await this.#check(schema);
     const check = sent && filter ? filteredCheck(sent, filter) : sent;
     // An example of a schema that cannot be read is sent as it is.
-    const isFit = (value: unknown) => check === undefined || fits(check, value);
+    const isFit = (value: unknown) => check === undefined || faultIn(check, value) === undefined;
     const error = isJson ? [wanted.error] : [];
     const found = [...error, ...(wanted.isDynamic ? [] : examples)].find(
       (value) => write(value) !== undefined && isFit(value),
@@ -116,7 +113,7 @@ export class DescribedResponses {
     // Nothing makes an image, or XML.
     if (check === undefined || !(isJson || matchesMedia(type, "text/*"))) return undefined;
     if (schema.value === undefined) return isJson ? "{}" : "";
-    return write(this.#maker.make(schema, check, wanted.isDynamic ? undefined : fixedSeed));
+    return write(this.#maker.make(schema, check, wanted.isDynamic));
   }
 
   /** The header fields that are required, and those that have an example. */
@@ -127,7 +124,7 @@ export class DescribedResponses {
       const example = header.at("example").value ?? exampleIn(schema.object ?? {});
       if (ownFields.test(name) || (header.at("required").value !== true && example === undefined)) continue;
       const check = await this.#check(schema);
-      const made = check && this.#maker.make(schema, check, isDynamic ? undefined : fixedSeed);
+      const made = check && this.#maker.make(schema, check, isDynamic);
       const value = example ?? made;
       const text = isObject(value) ? Object.entries(value).flat().join(",") : String(value ?? "");
       // Headers throws for characters that no field may have (RFC 9110, section 5.5).

@@ -14,10 +14,10 @@ import { encodePath } from "../../json/percent-encoding.ts";
 import { type DescribedOperation, operationAt } from "../../openapi/description/described-operation.ts";
 import { errorFormatOf } from "../../openapi/description/error-shapes.ts";
 import { ContractError, Place } from "../../openapi/document/place.ts";
+import { ValueMaker } from "../../openapi/schema/made-values.ts";
 import { parsePrefer, unmetPreference } from "../prefer.ts";
 import { missingCredentials } from "./credentials.ts";
 import { DescribedResponses, type FoundResponse } from "./described-responses.ts";
-import { ValueMaker } from "./made-values.ts";
 
 /** A request to an operation. */
 export interface SentRequest extends SentParameters {
@@ -27,7 +27,7 @@ export interface SentRequest extends SentParameters {
 
 /** Makes the parts that the operations of one description share. */
 function sharedParts(document: OpenApiDocument) {
-  return { root: Place.root(document, undefined, true), maker: new ValueMaker() };
+  return { root: Place.root(document, undefined, true), maker: new ValueMaker("response") };
 }
 
 type SharedParts = ReturnType<typeof sharedParts>;

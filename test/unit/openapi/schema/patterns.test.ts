@@ -55,42 +55,37 @@ function reason(pattern: string): string {
     return "";
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
-    return error.message.replace(`the pattern ${pattern} is not one of `, "");
+    return error.message.replace(`the pattern ${pattern} is not one of RE2, which takes linear time: `, "");
   }
 }
 
 test("a pattern that is not taken says why", () => {
-  const re2 = (what: string) => `RE2, which has no look-around and no back-references (it has ${what})`;
-  const ecma = (why: string) => `ECMA 262 that is supported: ${why}`;
   const reasons: Readonly<Record<string, string>> = {
-    "(?=a)": re2("look-around"),
-    "a(?!b)": re2("look-around"),
-    "(?<=a)b": re2("look-around"),
-    "(?<!a)b": re2("look-around"),
-    "(a)\\1": re2("a back-reference"),
-    "(?<n>a)\\k<n>": re2("a back-reference"),
-    "(a": ecma("a group is not closed"),
-    "a)": ecma("a parenthesis is closed that is not open"),
-    "[a": ecma("a class of characters is not closed"),
-    "[b-a]": ecma("a range of characters is out of order"),
-    "*a": ecma("there is nothing that * repeats"),
-    "a**": ecma("there is nothing that * repeats"),
-    "^*": ecma("there is nothing that * repeats"),
-    "a{3,2}": ecma("the numbers of {3,2} are out of order"),
-    "(?i)a": ecma("a group starts with ( or (?: or (?<name>"),
-    "\\A": ecma("\\A is no escape of ECMA 262"),
-    "\\Qa\\E": ecma("\\Q is no escape of ECMA 262"),
-    "\\pL": ecma("\\p is not complete"),
-    "\\u12": ecma("\\u is not complete"),
-    "\\u{110000}": ecma("a code point is past 10FFFF"),
-    "a\\": ecma("it ends with a backslash"),
-    "((a{1000}){1000}){1000}": ecma("it repeats too much"),
-    "\\p{Nothing}": ecma("invalid character class range: `\\p{Nothing}`"),
-    [`${"(".repeat(300)}a${")".repeat(300)}`]: ecma("its groups are nested too deeply"),
+    "(?=a)": "it has look-around",
+    "a(?!b)": "it has look-around",
+    "(?<=a)b": "it has look-around",
+    "(?<!a)b": "it has look-around",
+    "(a)\\1": "it has a back-reference",
+    "(?<n>a)\\k<n>": "it has a back-reference",
+    "(a": "Unterminated group",
+    "a)": "Unmatched ')'",
+    "[a": "Unterminated character class",
+    "[b-a]": "Range out of order in character class",
+    "*a": "Nothing to repeat",
+    "a**": "Nothing to repeat",
+    "^*": "Nothing to repeat",
+    "a{3,2}": "numbers out of order in {} quantifier",
+    "(?i)a": "Invalid group",
+    "\\p{L}\\_": "Invalid escape",
+    "\\u{110000}": "Invalid unicode escape",
+    "a\\": "Invalid escape",
+    "((a{1000}){1000}){1000}": "it repeats too much",
+    "\\p{Nothing}": "Invalid property name",
   };
   expect(Object.fromEntries(Object.keys(reasons).map((pattern) => [pattern, reason(pattern)]))).toEqual(
     reasons,
   );
+  expect(() => compilePattern("(".repeat(100_000) + ")".repeat(100_000))).toThrow("nested too deeply");
 });
 
 test("a pattern takes work for each of its instructions and characters, and a plain length does not", () => {
