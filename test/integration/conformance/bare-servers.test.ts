@@ -69,8 +69,8 @@ async function runTwice(url: string, ids: readonly string[]): Promise<Record<str
 
 const doubles: Record<string, Outcome> = {
   "contract.create": "holds",
-  "contract.required-members": "holds",
-  "contract.error-members": "holds",
+  "contract.invalid-members": "holds",
+  "contract.as-described": "holds",
   "ids.limits": "holds",
   "ids.beyond-53-bits": "fails",
   "ids.above-range": "fails",
@@ -89,7 +89,7 @@ test.each<[name: string, habits: Habits, verdicts: Record<string, Outcome>]>([
     { clampsIds: true, invalidStatus: 422 },
     {
       ...doubles,
-      "contract.required-members": "fails",
+      "contract.invalid-members": "fails",
       "ids.fraction": "fails",
     },
   ],
@@ -97,13 +97,13 @@ test.each<[name: string, habits: Habits, verdicts: Record<string, Outcome>]>([
   [
     "takes 0 for a missing id, and responds to all errors alike",
     { defaultsId: true },
-    { "contract.required-members": "holds", "ids.limits": "holds", "ids.negative": "holds" },
+    { "contract.invalid-members": "holds", "ids.limits": "holds", "ids.negative": "holds" },
   ],
   [
     "overwrites, so that any two ids pass for two plants",
     { overwrites: true, defaultsId: true },
     {
-      "contract.required-members": "fails",
+      "contract.invalid-members": "fails",
       "ids.negative": "skipped",
       "ids.beyond-32-bits": "skipped",
       "ids.beyond-53-bits": "skipped",
@@ -118,10 +118,10 @@ test.each<[name: string, habits: Habits, verdicts: Record<string, Outcome>]>([
 
 test("cases that cannot be told from a conflict are named, where the others hold", async () => {
   await using server = serveBare({ defaultsId: true });
-  const rules = rulesNamed("contract.required-members");
+  const rules = rulesNamed("contract.invalid-members");
   const { results } = await checkConformance({ url: server.url.href, token }, { rules });
   expect(results[0]?.reason).toBe(
-    "an id that is taken cannot be told from one that is rejected (no id; no members)",
+    'an id that is taken cannot be told from one that is rejected (no id; no members; "id": true; "id": {}; "id": null)',
   );
 });
 
@@ -184,12 +184,13 @@ test.each<
 ])("%s", async (_, reject, outcome) => {
   const taken = new Set<unknown>();
   await using server = serve((body) => {
+    if (typeof (body.tag ?? "") !== "string") return errorOf(4, "the tag must be a string");
     const rejection = reject(body, taken);
     if (rejection !== undefined) return errorOf(...rejection);
     taken.add(body.id ?? 0);
     return Response.json({ name: body.name });
   });
-  const id = "contract.required-members";
+  const id = "contract.invalid-members";
   expect(await runTwice(server.url.href, [id])).toEqual([{ [id]: outcome }, { [id]: outcome }]);
 });
 
@@ -220,7 +221,7 @@ test("a rejection does not count if the same request without the fault is reject
   await using server = serveOr(({ name, tag }) =>
     tag !== undefined || typeof name !== "string" ? errorOf(1, "no tags, please") : undefined,
   );
-  const { results } = await reportOf(server.url, "contract.member-types");
+  const { results } = await reportOf(server.url, "contract.invalid-members");
   expect(results[0]?.reason).toStartWith("blocked: the same request without the fault is rejected, too: ");
   expect(results[0]?.reason).toContain('"tag": 5');
 });

@@ -1,107 +1,156 @@
-// The rules find bugs: a server with a known bug breaks the rules that the bug contradicts, and
-// every rule finds one.
+// The rules find bugs: a server of each contract keeps the rules, one with a known bug breaks the
+// rules that the bug contradicts, and every rule finds one.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { levels } from "../../../packages/conformance/src/rules/rule.ts";
-import {
-  checkConformance,
-  reportText,
-  allRules as rules,
-  rulesNamed,
-  rulesOf,
-} from "../../support/conformance.ts";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Contents } from "../../../packages/conformance/src/requests/contents.ts";
+import { rulesFor } from "../../../packages/conformance/src/rules/all-rules.ts";
+import { type Level, levels } from "../../../packages/conformance/src/rules/rule.ts";
+import { servedDocument } from "../../../src/docs-page/served-document.ts";
+import { compiler } from "../../../src/openapi/compiler.ts";
+import { collectionOperations } from "../../../src/plants/index.ts";
+import { openServerStore } from "../../../src/store/open-store.ts";
+import { checkConformance, deadPaths, leftOutOf, reportText } from "../../support/conformance.ts";
+import { readSingle } from "../../support/contracts.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
+import { TemporaryFolder } from "../../support/server.ts";
 import { type Bug, startBuggyServer } from "./buggy-server.ts";
-import { bugs, habits } from "./bugs.ts";
+import { habits, planted } from "./bugs.ts";
 
-const resources = new AsyncDisposableStack();
-let start: (bug: Bug) => ReturnType<typeof startBuggyServer>;
-let token: string;
-beforeAll(async () => {
-  const service = resources.use(await startInProcess());
-  token = await service.createToken();
-  start = (bug) => startBuggyServer((request) => service.server.fetch(request), token, bug);
-});
-afterAll(() => resources.disposeAsync());
+/** Bun compares Expect exactly. */
+const notHeld = "http.expect-continue-case";
+
+/** Rules that no request provokes for certain, or that have nothing to try with a list. */
+const mayBeSkipped = ["errors.retry-after", "errors.other-method"];
 
 /** Rules that get errors of other kinds, for a rule of every response. */
-const provoking = ["contract.member-types", "idempotence.different-content"];
+const provoking = ["contract.invalid-members", "idempotence.different-content"];
 
-async function check(bug: Bug, ids: readonly string[]) {
-  using buggy = await start(bug);
-  const more = ids.length === 1 && ids.includes("contract.error-members") ? provoking : [];
-  const rules = rulesNamed(...ids, ...more);
-  return await checkConformance({ url: buggy.url, token }, { rules, timeoutMs: 5_000 });
+/** A server of a contract, with or without a bug, and its rules. */
+async function startService(text: string) {
+  const resources = new AsyncDisposableStack();
+  const contract = await readSingle({ text });
+  const contents = new Contents(contract, contract);
+  const rules = rulesFor(contents).filter(({ unfit }) => unfit === undefined);
+  const operations = collectionOperations(contents.collection);
+  const folder = resources.use(new TemporaryFolder());
+  const store = await openServerStore(
+    `sqlite:${folder.file("store.db")}`,
+    "create",
+    { onUnavailable: () => undefined, onTaskFailed: () => undefined, onFailed: () => undefined },
+    { compiler, contract: { text } },
+  );
+  const service = resources.use(await startInProcess({ store, basePath: "", operations }));
+  const target = await service.target();
+  const { token } = target;
+  return {
+    contents,
+    rules,
+    operations,
+    /** Checks the service itself, with the rules of a level. */
+    async checkOwn(level: Level) {
+      const chosen = rules.filter((rule) => rule.level === level && rule.id !== notHeld);
+      return chosen.length === 0 ? [] : (await checkConformance(target, { contents, rules: chosen })).results;
+    },
+    /** Checks a server with a bug, with the rules that are named, as far as the contract has them. */
+    async check(bug: Bug, ids: readonly string[]) {
+      using buggy = await startBuggyServer((request) => service.server.fetch(request), token, bug);
+      const chosen = rules.filter(({ id }) => ids.includes(id));
+      return await checkConformance({ url: buggy.url, token }, { contents, rules: chosen, timeoutMs: 5_000 });
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
 }
 
-test.each(levels)("without a bug the rules of %s hold", async (level) => {
-  const report = await check(
-    { breaks: [] },
-    rulesOf(level).map(({ id }) => id),
-  );
-  const unchecked = report.results.filter(({ outcome }) => outcome !== "holds").map(({ rule }) => rule.id);
-  // It has nothing to check.
-  if (unchecked.some((id) => id !== "errors.retry-after")) throw new Error(reportText(report));
-});
+type Service = Awaited<ReturnType<typeof startService>>;
+const plants = planted[0] as (typeof planted)[number];
+const bugNamed = (name: string) => plants.bugs[name] as Bug;
 
-test.concurrent.each(Object.entries(bugs).map(([name, bug]) => [name, bug] as const))(
-  "the rules find the bug %s",
-  async (_, bug) => {
-    const report = await check(bug, bug.breaks);
-    const fails = report.results.filter(({ outcome }) => outcome === "fails").map(({ rule }) => rule.id);
-    // A rule that fails only for the cause that another one names is blocked by it.
-    const found = report.results.filter(
-      ({ rule: { id }, outcome, reason = "" }) =>
-        bug.breaks.includes(id) &&
-        (outcome === "fails" || fails.some((other) => reason === `blocked by ${other}`)),
-    );
-    if (found.length < bug.breaks.length) throw new Error(reportText(report));
-    expect(reportText(report)).not.toContain("cannot connect");
-    expect(bug.breaks.length).toBeGreaterThan(0);
-  },
-);
+for (const { contract, text, bugs, leftOut } of planted)
+  describe(contract, () => {
+    let service: Service;
+    beforeAll(async () => {
+      service = await startService(text);
+    });
+    afterAll(() => service[Symbol.asyncDispose]());
 
-test("errors of another shape are one finding, which blocks the rules of single errors", async () => {
-  const rules = ["contract.error-members", "contract.token-required", "errors.body-members"];
-  const codes = [
-    "errors.invalid-json",
-    "errors.missing-token",
-    "errors.unknown-path",
-    "idempotence.different-content",
-  ];
-  const problems = bugs.returnsProblemDetails as Bug;
-  const { results } = await check(problems, [...rules, ...codes]);
-  const outcomes = Object.fromEntries(
-    results.map(({ rule, outcome, reason }) => [rule.id, reason ?? outcome]),
-  );
-  expect(outcomes).toEqual({
-    "contract.error-members": "fails",
-    "contract.token-required": "holds",
-    "errors.body-members": "blocked by contract.error-members",
-    ...Object.fromEntries(codes.map((id) => [id, "blocked by contract.error-members"])),
+    test("the sources of the rules lead to members of the served description", () => {
+      const { rules, contents, operations } = service;
+      expect(deadPaths(rules, servedDocument(contents.contract, operations))).toEqual([]);
+      if (leftOut !== undefined) expect(leftOutOf(contents)).toEqual(leftOut);
+    });
+
+    test.concurrent.each(levels)("a server keeps the rules of %s", async (level) => {
+      const results = await service.checkOwn(level);
+      const unchecked = results.filter(({ outcome }) => outcome !== "holds");
+      expect(
+        unchecked.filter(({ rule, outcome }) => outcome === "fails" || !mayBeSkipped.includes(rule.id)),
+      ).toEqual([]);
+    });
+
+    test.concurrent.each(Object.entries(bugs))("the rules find the bug: %s", async (_, bug) => {
+      const more = bug.breaks.join() === "contract.as-described" ? provoking : [];
+      const report = await service.check(bug, [...bug.breaks, ...more]);
+      const fails = report.results.filter(({ outcome }) => outcome === "fails").map(({ rule }) => rule.id);
+      // A rule that fails only for the cause that another one names is blocked by it.
+      const found = report.results.filter(
+        ({ rule: { id }, outcome, reason = "" }) =>
+          bug.breaks.includes(id) &&
+          (outcome === "fails" || fails.some((other) => reason === `blocked by ${other}`)),
+      );
+      const tried = bug.breaks.filter((each) => service.rules.some(({ id }) => id === each));
+      if (found.length < tried.length || tried.length === 0) throw new Error(reportText(report));
+      expect(reportText(report)).not.toContain("cannot connect");
+    });
+
+    if (contract !== plants.contract) return;
+
+    test("the server of the bugs keeps all rules if it has none", async () => {
+      const report = await service.check(
+        { breaks: [] },
+        service.rules.map(({ id }) => id),
+      );
+      const broken = report.results.filter(({ outcome }) => outcome !== "holds");
+      expect(broken.map(({ rule }) => rule.id)).toEqual(["errors.retry-after"]);
+    });
+
+    test.concurrent.each(habits)("a server that %s keeps %p", async (_, keeps, habit) => {
+      const report = await service.check(habit, keeps);
+      if (report.results.some(({ outcome }) => outcome !== "holds")) throw new Error(reportText(report));
+    });
+
+    test("errors of another shape block the rules of single errors", async () => {
+      const codes = ["errors.invalid-json", "errors.token", "errors.unknown-path"];
+      const rules = ["contract.as-described", "contract.token-required", "errors.body-members", ...codes];
+      const { results } = await service.check(bugNamed("returnsProblemDetails"), rules);
+      expect(
+        Object.fromEntries(results.map(({ rule, outcome, reason }) => [rule.id, reason ?? outcome])),
+      ).toEqual({
+        "contract.as-described": "fails",
+        "contract.token-required": "holds",
+        "errors.body-members": "fails",
+        ...Object.fromEntries(codes.map((id) => [id, "blocked by contract.as-described"])),
+      });
+    });
+
+    test("that an invalid request is accepted is shown before other faults of its rule", async () => {
+      const { response } = bugNamed("sendsNoChallenge");
+      const both = { ...bugNamed("acceptsAnyOtherScheme"), ...(response && { response }) };
+      const report = reportText(await service.check(both, ["errors.token"]));
+      expect(report).toContain(
+        "FAIL errors.token: another scheme: a request that must be rejected is accepted",
+      );
+      expect(report).toContain("Also: no token: expected the header field WWW-Authenticate; ");
+    });
   });
-});
-
-test("that an invalid request is accepted is shown before other faults of its rule", async () => {
-  const anyScheme = bugs.acceptsAnyOtherScheme as Bug;
-  const both = { ...anyScheme, response: (bugs.sendsNoChallenge as Bug).response } as Bug;
-  const report = await check(both, ["errors.missing-token"]);
-  expect(reportText(report)).toContain(
-    "FAIL errors.missing-token: Basic: a request that must be rejected is accepted",
-  );
-  expect(reportText(report)).toContain("Also: none: expected the header field WWW-Authenticate; ");
-});
-
-test.concurrent.each(habits)("a server that %s keeps %p", async (_, keeps, habit) => {
-  const report = await check(habit, keeps);
-  if (report.results.some(({ outcome }) => outcome !== "holds")) throw new Error(reportText(report));
-});
 
 test("every rule is broken by one of the bugs, and the documents say how many the default finds", async () => {
-  const breaks = Object.values(bugs).map((bug) => bug.breaks);
-  expect(rules.map(({ id }) => id).filter((id) => !breaks.flat().includes(id))).toEqual([]);
-  const isOfContract = (id: string) => rules.find((rule) => rule.id === id)?.basis === "contract";
-  const found = breaks.filter((ids) => ids.some(isOfContract)).length;
+  const broken = planted.flatMap(({ bugs }) => Object.values(bugs).flatMap(({ breaks }) => breaks));
+  const contracts = await Promise.all(planted.map(({ text }) => readSingle({ text })));
+  const rules = contracts.flatMap((contract) => rulesFor(new Contents(contract, contract)));
+  expect([...new Set(rules.map(({ id }) => id))].filter((id) => !broken.includes(id))).toEqual([]);
+  const ofContract = new Set(rules.filter(({ basis }) => basis === "contract").map(({ id }) => id));
+  const all = Object.values(plants.bugs).map(({ breaks }) => breaks);
+  const found = all.filter((breaks) => breaks.some((id) => ofContract.has(id))).length;
   const page = await Bun.file(new URL("../../../docs/conformance.md", import.meta.url)).text();
-  expect(page.replaceAll(/\s+/g, " ")).toContain(`finds ${found} of the ${breaks.length} servers`);
+  expect(page.replaceAll(/\s+/g, " ")).toContain(`finds ${found} of the ${all.length} servers`);
 });

@@ -1,6 +1,9 @@
-// Known bugs of servers, each with the rules that it breaks, and habits that break none. Most were
-// found in real services.
+// The table of planted faults: known bugs of servers of each contract, with the rules that they break,
+// and habits that break none. Most were found in real services.
 
+import { readFileSync } from "node:fs";
+import { plantStoreSource } from "../../../src/openapi/default-contract.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
 import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
 import {
   altersErrors,
@@ -9,6 +12,7 @@ import {
   altersRequestHeader,
   altersStatus,
   altersText,
+  answers,
   fieldOf,
   headerOf,
   misreadStart,
@@ -49,7 +53,7 @@ const withoutToken = (request: Message) => !headerOf(request, "authorization")?.
 const idOfCreate = (request: Message) =>
   isCreate(request) && !withoutToken(request) ? idOf(request) : undefined;
 
-export const bugs: Readonly<Record<string, Bug>> = {
+const plantBugs: Readonly<Record<string, Bug>> = {
   // Ids.
   readsIdsAsDoubles: misreadId(["ids.beyond-53-bits", "errors.conflict"], (id) =>
     /^-?\d+$/.test(id) && id.length > 15 && id.length < 20 ? String(BigInt(Number(id))) : id,
@@ -192,7 +196,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   ),
   failsOnSurrogates: rejectsText(["contract.no-server-error"], 50000, /\\ud800/),
   declaresLatin1: altersHeader(
-    ["contract.plant-members"],
+    ["contract.as-described"],
     "Content-Type",
     "application/json; charset=iso-8859-1",
   ),
@@ -202,11 +206,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   })),
   returnsNullForNoTag: altersPlants(["contract.create"], (body) => ({ tag: null, ...body })),
   returns201: altersStatus(["contract.create"], 200, "201 Created"),
-  returnsText: altersHeader(
-    ["contract.plant-members", "contract.error-members", "contract.as-described"],
-    "Content-Type",
-    "text/plain",
-  ),
+  returnsText: altersHeader(["contract.as-described"], "Content-Type", "text/plain"),
   normalizesText: misreadText(["contract.text-unchanged", "idempotence.similar-content"], (text) =>
     text.normalize("NFC"),
   ),
@@ -254,40 +254,40 @@ export const bugs: Readonly<Record<string, Bug>> = {
     (request) => isCreate(request) && headerOf(request, "content-type") !== "application/json",
   ),
   needsNoToken: altersRequestHeader(
-    ["contract.token-required", "errors.missing-token", "errors.authentication-first"],
+    ["contract.token-required", "errors.token", "errors.authentication-first"],
     "Authorization",
     ([first], token) => first ?? `Bearer ${token}`,
   ),
   acceptsAnyToken: altersRequestHeader(
-    ["contract.token-required", "errors.invalid-token"],
+    ["contract.token-required", "errors.token"],
     "Authorization",
     ([first], token) => (first === undefined ? undefined : `Bearer ${token}`),
   ),
   acceptsAnyOtherScheme: altersRequestHeader(
-    ["contract.token-required", "errors.missing-token"],
+    ["contract.token-required", "errors.token"],
     "Authorization",
     ([first], token) => (first?.startsWith("Basic ") ? `Bearer ${token}` : first),
   ),
   comparesTheScheme: altersRequestHeader(["contract.scheme-case"], "Authorization", ([first]) =>
     first?.startsWith("Bearer") ? first : undefined,
   ),
-  inventsWhatIsMissing: misreadText(["contract.required-members", "errors.invalid-plant"], (text) =>
+  inventsWhatIsMissing: misreadText(["contract.invalid-members", "errors.invalid-plant"], (text) =>
     text.replace(/^\{"id":(\d+)\}$/, '{"id":$1,"name":""}'),
   ),
-  convertsTypes: misreadText(["contract.member-types", "errors.invalid-plant"], (text) =>
+  convertsTypes: misreadText(["contract.invalid-members", "errors.invalid-plant"], (text) =>
     text.replace(/("name":)(\d+|true)(?=[,}])/, '$1"$2"'),
   ),
   returnsProblemDetails: altersErrors(
-    ["contract.error-members", "errors.body-members"],
+    ["contract.as-described", "errors.body-members"],
     ({ error, message }) => ({ type: "about:blank", title: message, code: error }),
   ),
-  sendsTheErrorOfATagAsAString: altersErrors(["contract.error-members"], (body, request) =>
+  sendsTheErrorOfATagAsAString: altersErrors(["contract.as-described"], (body, request) =>
     typeof (fieldOf(request, "tag") ?? "") === "string" ? body : { ...body, error: `${body.error}` },
   ),
-  sendsNoMessageInAConflict: altersErrors(["contract.error-members"], ({ error, message }) =>
+  sendsNoMessageInAConflict: altersErrors(["contract.as-described"], ({ error, message }) =>
     error === 40009 ? { error } : { error, message },
   ),
-  returnsAnEmptyTagAsNull: altersPlants(["contract.plant-members", "contract.text-unchanged"], (body) => ({
+  returnsAnEmptyTagAsNull: altersPlants(["contract.as-described", "contract.text-unchanged"], (body) => ({
     ...body,
     ...(body.tag === "" && { tag: null }),
   })),
@@ -303,7 +303,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   ),
   acceptsCommasAtTheEnd: misreadText(["errors.invalid-json"], (text) => text.replace(/,(?=\s*\}$)/, "")),
   acceptsComments: misreadText(["errors.invalid-json"], (text) => text.replaceAll(/\/\*.*?\*\//g, "")),
-  replacesInvalidUtf8: misreadText(["errors.invalid-utf8"], (text) => text),
+  replacesInvalidUtf8: misreadText(["errors.invalid-json"], (text) => text),
   takesNullForNoTag: misreadText(["errors.invalid-plant"], (text) => text.replace(',"tag":null', "")),
   namesTheFirstInvalidMember: altersErrors(["errors.message-names-fields"], ({ error, message }) => ({
     error,
@@ -317,15 +317,15 @@ export const bugs: Readonly<Record<string, Bug>> = {
     error,
     message: String(message).replace(/\d{16,}/, (id) => String(Number(id))),
   })),
-  sendsNoChallenge: altersHeader(["errors.missing-token", "errors.invalid-token"], "WWW-Authenticate"),
-  returns403: altersStatus(["errors.invalid-token"], 40101, "403 Forbidden"),
+  sendsNoChallenge: altersHeader(["errors.token"], "WWW-Authenticate"),
+  returns403: altersStatus(["errors.token"], 40101, "403 Forbidden"),
   comparesTheStartOfTheToken: altersRequestHeader(
-    ["errors.invalid-token", "contract.token-required"],
+    ["errors.token", "contract.token-required"],
     "Authorization",
     ([first], token) => (first?.includes(token.slice(0, -1)) ? `Bearer ${token}` : first),
   ),
   readsTheTokenOfTheQuery: {
-    breaks: ["errors.missing-token"],
+    breaks: ["errors.token"],
     request: (request) => {
       const [, token] = /[?&]access_token=([^& ]+)/.exec(request.start) ?? [];
       if (token !== undefined) setHeader(request, "Authorization", `Bearer ${token}`);
@@ -456,6 +456,308 @@ export const bugs: Readonly<Record<string, Bug>> = {
   allowsCaches: altersHeader(["http.no-store"], "Cache-Control", "max-age=60"),
 };
 
+const isPost = ({ start }: Message) => start.startsWith("POST ");
+const isList = ({ start }: Message) => /^GET \/\w+(?:\?| )/.test(start);
+const isItem = ({ start }: Message) => /^GET \/\w+\//.test(start);
+const isError = ({ start }: Message) => / [45]\d\d /.test(start);
+
+/** Bugs of a server that chooses its ids. */
+const keyBugs: Readonly<Record<string, Bug>> = {
+  "keys are forgotten": altersRequestHeader(
+    ["idempotence.same-key", "idempotence.key-race"],
+    "Idempotency-Key",
+    () => undefined,
+  ),
+  "every create has one key": altersRequestHeader(
+    ["idempotence.new-id-each"],
+    "Idempotency-Key",
+    () => "one",
+  ),
+  "another content with a key is another plant": {
+    breaks: ["idempotence.key-of-another"],
+    request(request) {
+      const [key] = headerValues(request, "idempotency-key");
+      if (key !== undefined) setHeader(request, "Idempotency-Key", key + Bun.hash(request.body));
+    },
+  },
+  "the response has no id": altersText(
+    ["contract.create"],
+    (text) => text.replace(/"(?:id|visitId)":(?:\d+|"[^"]*"),/, ""),
+    (_, request) => isPost(request),
+  ),
+};
+
+const noLocation = altersHeader(["contract.location"], "Location");
+
+const operationBugs: Readonly<Record<string, Bug>> = {
+  "no Location": noLocation,
+  "a GET has another content": altersText(
+    ["contract.get"],
+    (text) => text.replace("Monstera", "Ficus"),
+    (_, request) => isItem(request),
+  ),
+  "a deletion does nothing": answers(["contract.delete"], 204, ({ start }) => start.startsWith("DELETE ")),
+};
+
+const ignoresLimit = {
+  "a list ignores its limit": misreadStart(["contract.list"], (start) =>
+    start.replace("limit=1", "limit=50"),
+  ),
+};
+
+/** Bugs of a server whose resources can be replaced. */
+const editBugs: Readonly<Record<string, Bug>> = {
+  "a replacement does nothing": answers(["contract.replace"], 204, ({ start }) => start.startsWith("PUT ")),
+  "conditions are ignored": {
+    breaks: ["contract.edit-conditions"],
+    request(request) {
+      setHeader(request, "If-Match");
+      setHeader(request, "If-None-Match");
+    },
+  },
+};
+
+/** With ids that are limited, and with a response that has the id only. */
+export const readingsText = JSON.stringify({
+  openapi: "3.0.3",
+  info: { title: "Meters", version: "1" },
+  security: [{ token: [] }],
+  paths: {
+    "/meter-readings": {
+      post: {
+        requestBody: {
+          content: {
+            "application/json": {
+              schema: {
+                type: "object",
+                additionalProperties: false,
+                required: ["id", "unit", "meter", "value"],
+                properties: {
+                  id: { type: "integer", format: "int32", minimum: 1 },
+                  unit: { type: "string", enum: ["kWh", "m³"] },
+                  meter: { type: "string", pattern: "^[\\w ]{1,20}$" },
+                  value: { type: "number", multipleOf: 0.001, example: 1.5 },
+                },
+              },
+            },
+          },
+        },
+        responses: {
+          "200": {
+            description: "Stored.",
+            content: {
+              "application/json": {
+                schema: { type: "object", properties: { id: { type: "integer", format: "int32" } } },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+  components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+});
+
+const limitedIds = "the contract limits its ids";
+const ofReadings = {
+  "ids.limits": limitedIds,
+  "ids.negative": limitedIds,
+  "ids.beyond-32-bits": limitedIds,
+  "ids.beyond-53-bits": limitedIds,
+  "ids.notations": limitedIds,
+  "ids.zero-notations": limitedIds,
+  "contract.unknown-members": "the contract allows no unknown members",
+  "errors.unstorable-text": "the contract has no text that takes what they send",
+};
+
+/** Bugs of a server, given a required member with a value of its type. */
+const bugsOf = (member: string, value: string): Readonly<Record<string, Bug>> => ({
+  "another status of success": {
+    breaks: ["contract.create"],
+    response(response) {
+      response.start = response.start.replace(/ 20[01] /, (status) =>
+        status === " 200 " ? " 201 " : " 200 ",
+      );
+    },
+  },
+  "another id in the response": altersText(["contract.create"], (text) =>
+    text.replace(/"id":(\d+)\d/, '"id":$19999'),
+  ),
+  "a member of another type is accepted": misreadText(["contract.invalid-members"], (text) =>
+    text.replace(new RegExp(`("${member}"):(?:5|true|\\[\\]|\\{\\})`), `$1:${value}`),
+  ),
+  "a required member may be missing": misreadText(
+    ["contract.invalid-members", "errors.invalid-plant"],
+    (text) => (text.includes(`"${member}"`) ? text : text.replace(/("id":\d+)/, `$1,"${member}":${value}`)),
+  ),
+});
+
+const parcelBugs: Readonly<Record<string, Bug>> = {
+  "a required member is not returned": altersText(["contract.as-described"], (text) =>
+    text.replace(/,?"fragile":\w+/, ""),
+  ),
+  "a number is rounded": altersText(["contract.create"], (text) =>
+    text.replace(/"weight":[\d.]+/, '"weight":1'),
+  ),
+  "an optional member is forgotten when a plant is sent again": misreadText(
+    ["idempotence.different-content"],
+    (text) => text.replace(/,"count":\d+/, ""),
+  ),
+  "ids are doubles": misreadText(["ids.beyond-53-bits"], (text) =>
+    text.replace(/"id":(\d{17,19})\b(?![.eE])/, (_, id) => `"id":${BigInt(Number(id))}`),
+  ),
+};
+
+/** Servers of a contract with one bug each. */
+export interface PlantedBugs {
+  readonly contract: string;
+  readonly text: string;
+  readonly bugs: Readonly<Record<string, Bug>>;
+  /** Why rules do not apply to the contract; undefined where it does not matter. */
+  readonly leftOut?: Readonly<Record<string, string>>;
+}
+
+const contractOf = (name: string) => ({ contract: name, text: readFileSync(contractFile(name), "utf8") });
+
+export const planted: readonly PlantedBugs[] = [
+  { contract: "plants", text: plantStoreSource.text, bugs: plantBugs, leftOut: {} },
+  {
+    ...contractOf("parcels.yaml"),
+    bugs: { ...bugsOf("fragile", "true"), ...parcelBugs },
+    leftOut: {},
+  },
+  { contract: "readings", text: readingsText, bugs: bugsOf("unit", '"kWh"'), leftOut: ofReadings },
+  {
+    ...contractOf("bookings.yaml"),
+    bugs: {
+      ...keyBugs,
+      ...operationBugs,
+      ...ignoresLimit,
+      "every page is the first": misreadStart(["contract.list"], (start) => start.replace(/&page=\d+/, "")),
+      "a list is an array": altersText(
+        ["contract.list"],
+        (text) => text.replace(/^\{"data":(\[.*\]).*$/, "$1"),
+        (_, request) => isList(request),
+      ),
+      "the time of creation is another": altersText(["contract.created-time"], (text) =>
+        text.replace(/"created_at":"\d{4}/, '"created_at":"1999'),
+      ),
+      "the time of creation is that of the client": {
+        breaks: ["contract.readonly-ignored"],
+        request(request, state) {
+          state.seen.set("last", /"created_at":"([^"]*)"/.exec(textOf(request))?.[1] ?? "");
+        },
+        response(response, _, state) {
+          const sent = state.seen.get("last") ?? "";
+          if (sent !== "")
+            setText(response, textOf(response).replace(/"created_at":"[^"]*"/, `"created_at":"${sent}"`));
+        },
+      },
+      "the key is not checked": altersRequestHeader(
+        ["contract.token-required", "contract.token-of-each-request", "errors.token"],
+        "X-API-Key",
+        (_, token) => token,
+      ),
+      "problems are plain JSON": {
+        breaks: ["contract.as-described", "errors.body-members"],
+        response(response) {
+          if (isError(response)) setHeader(response, "Content-Type", "application/json");
+        },
+      },
+      "problems have another status": altersText(
+        ["errors.body-members", "errors.invalid-json"],
+        (text) => text.replace(/"status":\d+/, '"status":499'),
+        isError,
+      ),
+    },
+  },
+  {
+    ...contractOf("visits.yaml"),
+    bugs: { ...keyBugs, ...operationBugs },
+  },
+  {
+    ...contractOf("members.yaml"),
+    bugs: {
+      ...keyBugs,
+      ...operationBugs,
+      ...ignoresLimit,
+      ...editBugs,
+      "a PUT creates nothing": {
+        breaks: ["contract.replace-creates"],
+        request: (request) => {
+          if (request.start.startsWith("PUT ")) setHeader(request, "If-Match", "*");
+        },
+      },
+      "a patch is a replacement": {
+        breaks: ["contract.change"],
+        request: (request) => {
+          if (request.start.startsWith("PATCH ")) request.start = request.start.replace("PATCH", "PUT");
+          setText(request, textOf(request).replace("Ficus", "Monstera"));
+        },
+      },
+      "a GET of one needs no token": {
+        breaks: ["contract.token-required"],
+        request(request, { token }) {
+          if (isItem(request) && headerOf(request, "authorization") === undefined)
+            setHeader(request, "Authorization", `Bearer ${token}`);
+        },
+      },
+      "a PATCH forgets other members": {
+        breaks: ["contract.change"],
+        request(request) {
+          if (request.start.startsWith("PATCH "))
+            setText(request, textOf(request).replace("{", '{"email":null,'));
+        },
+      },
+      "a UUID in upper case is another one": answers(["ids.uuid-case"], 404, ({ start }) =>
+        /^GET \S*[A-F]/.test(start.slice(0, 60)),
+      ),
+    },
+  },
+  {
+    ...contractOf("codes.yaml"),
+    bugs: {
+      ...editBugs,
+      "ids are compared without case": misreadText(["ids.letter-case"], (text) =>
+        text.replace(/"code":"([^"]*)"/, (_, code: string) => `"code":"${code.toUpperCase()}"`),
+      ),
+      "paths are not decoded": misreadStart(["ids.path-encoding"], (start) =>
+        start.replace(/%(?=[\dA-F]{2})/g, "%25"),
+      ),
+      "an id may be a number": misreadText(["errors.invalid-plant"], (text) =>
+        text.replace(/"code":(\d+)/, '"code":"$1"'),
+      ),
+    },
+  },
+  {
+    ...contractOf("pets.yaml"),
+    bugs: {
+      "no Location": noLocation,
+      "codes are texts": altersText(
+        ["errors.body-members"],
+        (text) => text.replace(/"code":(\d+)/, '"code":"$1"'),
+        isError,
+      ),
+    },
+  },
+  {
+    contract: "keyed visits",
+    text: readFileSync(contractFile("visits.yaml"), "utf8").replace(
+      "operationId: bookVisit",
+      "operationId: bookVisit\n      parameters: [{ name: Idempotency-Key, in: header, required: true, schema: { type: string } }]",
+    ),
+    bugs: {
+      "a key is made up": {
+        breaks: ["idempotence.key-required"],
+        request(request) {
+          if (headerValues(request, "idempotency-key").length === 0)
+            setHeader(request, "Idempotency-Key", "own");
+        },
+      },
+    },
+  },
+];
+
 /** Habits of correct servers, each with the rules that could mistake it for a bug. */
 export const habits: readonly (readonly [name: string, keeps: readonly string[], habit: Bug])[] = [
   [
@@ -469,7 +771,7 @@ export const habits: readonly (readonly [name: string, keeps: readonly string[],
   ],
   [
     "writes an integer with a fraction of zero",
-    ["contract.error-members", "errors.invalid-plant"],
+    ["contract.as-described", "errors.invalid-plant"],
     altersText([], (text) => text.replace(/("error":\d+)/, "$1.0")),
   ],
 ];

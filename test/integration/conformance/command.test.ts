@@ -2,12 +2,15 @@
 // no report contains.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { makeCertificate } from "../../support/certificates.ts";
 import { allRules as rules } from "../../support/conformance.ts";
+import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { reservePort } from "../../support/ports.ts";
 import { testIfInstalled } from "../../support/programs.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, runCommand, runProgram, TemporaryFolder } from "../../support/server.ts";
+import { readingsText } from "./bugs.ts";
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());
@@ -47,7 +50,9 @@ test("below a base path rules hold, and the two reports agree", async () => {
     url: server.url,
     summary: { holds, fails: 0, skipped: 1 },
   });
-  expect(document.rules.map(({ id }: { id: string }) => id).toSorted()).toEqual(ids.toSorted());
+  expect(document.collections[0].rules.map(({ id }: { id: string }) => id).toSorted()).toEqual(
+    ids.toSorted(),
+  );
 });
 
 test("--list prints the rules that would be checked: without other options those of the contract", async () => {
@@ -216,4 +221,48 @@ test("a token that cannot be sent is a usage error that does not repeat it", asy
   expect(stderr).toBe(
     "plantstore: --token: the value is not a token: one or more visible ASCII characters without spaces\n",
   );
+});
+
+const readingsFile = folder.file("readings.json");
+writeFileSync(readingsFile, readingsText);
+const textlessFile = folder.file("textless.json");
+writeFileSync(textlessFile, readingsText.replace('"pattern":', '"maxLength":5,"pattern":'));
+
+test("the command checks a sandbox of a contract, and says which rules do not apply", async () => {
+  await using sandbox = await RunningSandbox.startInProcess({ args: ["--contract", readingsFile] });
+  const args = ["--url", sandbox.url, "--token", sandbox.token, "--contract", readingsFile];
+  const { exitCode, stdout, stderr } = await runCommand(["conformance", ...args, "--rule", "contract,ids"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toStartWith(`Meters conformance of ${sandbox.url}\n`);
+  expect(stdout).toContain("\nn/a     contract.unknown-members (the contract allows no unknown members)\n");
+  expect(stdout).toMatch(/rules hold, 0 do not, 7 do not apply, in \S+ s\n$/);
+});
+
+test.each([
+  [
+    ["--contract", readingsFile, "--rule", "ids.limits"],
+    "ids.limits does not apply to this contract: the contract limits its ids",
+  ],
+  [
+    ["--contract", textlessFile],
+    "--contract: the rules need a text of a meter reading that takes any words, such as a name",
+  ],
+  [
+    ["--contract", contractFile("parcels.yaml"), "--collection", "/other"],
+    '--collection: "/other" is no collection of the contract; it has parcels',
+  ],
+  [
+    ["--contract", "/nowhere.yaml"],
+    "the contract /nowhere.yaml cannot be read (ENOENT); name a file with --contract",
+  ],
+])("%j is an error", async (args, message) => {
+  const { exitCode, stderr } = await runCommand(["conformance", "--list", ...args]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: `plantstore: ${message}\n` });
+});
+
+test("the command needs no token for a contract that needs none", async () => {
+  await using store = await sandboxOf(contractFile("pets.yaml"));
+  const args = ["--url", store.url, "--contract", contractFile("pets.yaml"), "--rule", "contract.create"];
+  const { exitCode, stdout, stderr } = await runCommand(["conformance", ...args]);
+  expect({ exitCode, stderr, stdout }).toMatchObject({ exitCode: 0, stderr: "" });
 });

@@ -154,7 +154,7 @@ for (const engine of engines)
       expect(await page.text()).toContain("<title>Parcel Store console</title>");
     });
 
-    // On SQLite other-contracts.test.ts checks all rules.
+    // On SQLite conformance/bugs.test.ts checks all rules.
     if (engine.name !== "sqlite")
       test("keep the rules that an engine can break", async () => {
         const contents = new Contents(parcels, parcels);

@@ -32,8 +32,8 @@ test("npx runs the package on Node, twice with the same verdicts", async () => {
     // Bun compares Expect exactly.
     const skipped = ["--skip", "http.expect-continue-case"];
     const { exitCode, stdout, stderr } = await check("--basis", "all", ...skipped, "--json", "-");
-    const { summary, rules: results } = JSON.parse(stdout);
-    const failed = results.filter(({ outcome }: { outcome: string }) => outcome === "fails");
+    const { summary, collections } = JSON.parse(stdout);
+    const failed = collections[0].rules.filter(({ outcome }: { outcome: string }) => outcome === "fails");
     expect({ exitCode, stderr, failed }).toEqual({ exitCode: 0, stderr: "", failed: [] });
     expect(summary).toMatchObject({ rules: rules.length - 1, fails: 0, skipped: 1 });
   }

@@ -65,6 +65,6 @@ test("rules that choose ids, and those of tokens, do not apply where there are n
   });
   expect(await leftOut("pets.yaml")).toMatchObject({
     "contract.token-required": "the contract takes requests without a token",
-    "contract.plant-members": "the contract has no body in its response",
+    "idempotence.race-of-different": "the contract has no body in its response",
   });
 });

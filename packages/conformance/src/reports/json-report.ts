@@ -1,7 +1,6 @@
 // Formats the report of a run as JSON, for programs.
 
 import { numberedId } from "../../../../src/contract/plant-id.ts";
-import { bases } from "../rules/rule.ts";
 import {
   type CollectionReport,
   type ConformanceReport,
@@ -11,21 +10,14 @@ import {
 } from "../run/run.ts";
 
 /** Raised when a member changes its meaning or is removed. */
-const formatVersion = 5;
+const formatVersion = 1;
 
-/** Formats the report of several collections as a JSON document, or that of the only one. */
+/** Formats the reports of all collections as a JSON document. */
 export function formatJsonReports(all: readonly CollectionReport[]): string {
   const reports = all.flatMap((each) => ("report" in each ? [each.report] : []));
   const [first] = reports;
   if (first === undefined) throw new Error("No collection was checked");
   const { url, version, seed, startedAt, service } = first;
-  const several = {
-    conforms: conformsInAll(all),
-    summary: countOutcomes(reports.flatMap(({ results }) => results)),
-    collections: all.map((each) =>
-      "report" in each ? { name: each.name, ...resultsOf(each.report) } : each,
-    ),
-  };
   const document = {
     formatVersion,
     tool: { name: "plantstore", version },
@@ -34,7 +26,11 @@ export function formatJsonReports(all: readonly CollectionReport[]): string {
     seed,
     startedAt,
     durationMs: reports.reduce((total, { durationMs }) => total + durationMs, 0),
-    ...(all.length === 1 ? resultsOf(first) : several),
+    conforms: conformsInAll(all),
+    summary: countOutcomes(reports.flatMap(({ results }) => results)),
+    collections: all.map((each) =>
+      "report" in each ? { name: each.name, ...resultsOf(each.report) } : each,
+    ),
   };
   return JSON.stringify(document, null, 2);
 }
@@ -50,9 +46,6 @@ function resultsOf(report: ConformanceReport) {
       to: String(numberedId(format, to)),
     })),
     summary: countOutcomes(results),
-    bases: Object.fromEntries(
-      bases.map((basis) => [basis, countOutcomes(results.filter(({ rule }) => rule.basis === basis))]),
-    ),
     rules: results.map(({ rule: { run: _run, every: _every, ...rule }, ...result }) => ({
       ...rule,
       ...result,

@@ -1,6 +1,7 @@
 // Makes the plants that the rules send to a server of any contract: a rule chooses a "name" and a
 // "tag", and the fields of the contract that take such texts get them.
 
+import { type ErrorCode, errorRegistry } from "../../../../src/base/errors.ts";
 import { OperatorError } from "../../../../src/base/operator-error.ts";
 import { type Access, fieldValue, tokenField } from "../../../../src/contract/access.ts";
 import type {
@@ -10,6 +11,7 @@ import type {
   Representation,
   Shown,
 } from "../../../../src/contract/contract.ts";
+import { formOf, pathOfPart } from "../../../../src/contract/error-format.ts";
 import { numberedId, type PlantId } from "../../../../src/contract/plant-id.ts";
 import { fromJson, isText } from "../../../../src/contract/stored-types.ts";
 import { withArticle } from "../../../../src/contract/words.ts";
@@ -22,6 +24,9 @@ import { sampleValues } from "../plants/sample-values.ts";
 
 /** Texts that the rules send as names and tags. */
 const commonTexts = ["Monstera", "Ficus", "plant 0", "a", "tropical", "without the token"];
+
+/** Stands in bodies for an id that is new each time they are sent. */
+export const newId = "<ID>";
 
 /** Values of another type than most fields have, as JSON. */
 const otherTypes = ["5", "true", "[]", "{}"];
@@ -109,11 +114,11 @@ export class Contents {
     return numberedId(this.collection.id.format ?? "int64", number);
   }
 
-  /** The member with the id, as JSON; "ID" stands for one that is new. */
+  /** The member with the id, as JSON; `newId` stands for one that is new. */
   idMember(id: bigint | string): string {
     const { name, type } = this.collection.id;
     const json = typeof id === "bigint" ? type.toJson(this.idOfNumber(id)) : id;
-    return `${asciiJson(JSON.stringify(name))}:${json === "ID" && this.hasTextIds ? '"ID"' : json}`;
+    return `${asciiJson(JSON.stringify(name))}:${json === newId && this.hasTextIds ? `"${newId}"` : json}`;
   }
 
   /** The member with the id, if the rules send it. */
@@ -147,11 +152,6 @@ export class Contents {
     return this.collection.fields.filter((field) => field !== this.title && field !== this.group);
   }
 
-  /** Whether a plant is a required and an optional text, as in the Plant Store. */
-  get isNameAndTag(): boolean {
-    return this.group !== undefined && this.otherFields.length === 0;
-  }
-
   /** The required members with a title. */
   titled(name: string): string {
     return this.named + JSON.stringify(name);
@@ -162,20 +162,20 @@ export class Contents {
     return this.group === undefined ? [] : [asciiJson(this.group.jsonName) + json];
   }
 
-  /** The JSON of a plant. The id may be malformed; "ID" stands for a new one. */
+  /** The JSON of a plant. The id may be malformed; `newId` stands for a new one. */
   plantJson(id: bigint | string, name: string, tag?: string): string {
     const tags = tag === undefined ? [] : this.grouped(JSON.stringify(tag));
     return objectJson(this.idMembers(id), this.titled(name), tags);
   }
 
   /** The JSON of a plant with this JSON as its title, which may be malformed. */
-  plantTitled(json: string, id: bigint | string = "ID"): string {
+  plantTitled(json: string, id: bigint | string = newId): string {
     return objectJson(this.idMembers(id), this.named + json);
   }
 
   /** A plant with a new id and some more members. */
   plantWith(...members: readonly (string | readonly string[])[]): string {
-    return objectJson(this.idMembers("ID"), this.titled("Monstera"), ...members);
+    return objectJson(this.idMembers(newId), this.titled("Monstera"), ...members);
   }
 
   /** A plant with all required members and one more, which may be wrong. */
@@ -253,19 +253,17 @@ export class Contents {
     return otherTypes.filter((json) => this.isWrong(field, json));
   }
 
-  /** Says what would be right for the member of a response; undefined if it is. */
-  findFault(text: string, field: Field): string | undefined {
-    const { name, type, isRequired } = field;
-    const value = memberOf(text, name);
-    const isFit = value === undefined ? !isRequired : !this.isWrong(field, value);
-    return isFit ? undefined : `expected the ${name} to be ${type.expected}`;
-  }
-
   /** The id of a response, exact to the last digit. */
   idOf(text: string): PlantId | undefined {
     const { name, type } = this.collection.id;
     const value = memberOf(text, name);
     return value === undefined ? undefined : fromJson(type, sentText(value));
+  }
+
+  /** An error of the contract in the words of a title: its code, where the contract's errors have one, or its status. */
+  errorOf(code: ErrorCode): string {
+    const { status, shape } = formOf(this.collection.operations.create.errors, code);
+    return pathOfPart(shape, "code") === undefined ? String(status) : String(errorRegistry[code].error);
   }
 
   /** A sentence about plants in the words of the contract. */

@@ -16,7 +16,7 @@ import { isRaw, type RequestParts } from "../wire/request-parts.ts";
 import { type HttpResponse, headerOf } from "../wire/response-parser.ts";
 import { RuleViolation } from "../wire/rule-ends.ts";
 import type { Contents } from "./contents.ts";
-import { expectThat, shorten, textOf } from "./expectations.ts";
+import { expectThat, expectUtf8, shorten, textOf } from "./expectations.ts";
 
 interface DescribedOperation {
   readonly method: string;
@@ -90,8 +90,10 @@ export class DescribedResponses implements ResponseCheck {
       media !== undefined,
       `expected the ${title} to be ${content.map(([range]) => range).join(" or ")}, received ${shorten(type.trim() || "none")}`,
     );
+    if (!/json/.test(type)) return;
+    expectUtf8(response);
     const check = this.#checks.get(media.pointer);
-    if (check === undefined || !/json/.test(type)) return;
+    if (check === undefined) return;
     const fault = faultOf(check, textOf(response));
     if (fault !== undefined)
       throw new RuleViolation(`in the ${title} ${fault}, received ${shorten(textOf(response))}`);

@@ -3,18 +3,8 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type ErrorCode, errorRegistry } from "../../../../src/base/errors.ts";
-import {
-  type ErrorContent,
-  type ErrorFormat,
-  type ErrorMembers,
-  type ErrorShape,
-  formOf,
-} from "../../../../src/contract/error-format.ts";
-import type { Json } from "../../../../src/json/json-values.ts";
+import { type ErrorFormat, type ErrorShape, formOf, partsOf } from "../../../../src/contract/error-format.ts";
 import { decodeUtf8 } from "../../../../src/json/utf8.ts";
-import { expandSchema } from "../../../../src/openapi/description/expanded-schema.ts";
-import { Place } from "../../../../src/openapi/document/place.ts";
-import { requiredOf } from "../../../../src/openapi/schema/restrictions.ts";
 import { escapeCharacter } from "../failures/transcript-text.ts";
 import { type HttpResponse, headerOf } from "../wire/response-parser.ts";
 import { ErrorViolation, PlantViolation, RuleViolation } from "../wire/rule-ends.ts";
@@ -141,64 +131,30 @@ export function errorShapeOf(contents: Contents, response: HttpResponse): ErrorS
   return shapes.find((shape) => named(shape) === names) ?? (shapes[0] as ErrorShape);
 }
 
-/** The Error of a response, in the shape of the contract. */
+/** The Error of a response, with all parts of the shape of the contract. */
 export function expectErrorBody(contents: Contents, response: HttpResponse): ErrorFields {
-  const fields: { error: number | undefined; message: string } = { error: undefined, message: "" };
+  const found: { error: number | undefined; message: string } = { error: undefined, message: "" };
   try {
-    const { members, schema } = errorShapeOf(contents, response);
-    const isRequired = requiredNames(contents, schema);
-    const body = parseObject(response);
-    const present = members.filter(([name]) => name in body || isRequired(name));
-    expectErrorMembers(present, body, response.status, fields);
+    const body: unknown = parseObject(response);
+    for (const [path, part] of partsOf(errorShapeOf(contents, response))) {
+      const value = path.reduce((at, name) => Object(at)[name], body);
+      const isNumber = part === "code" || part === "status";
+      expectThat(
+        isNumber ? typeof value === "number" && value === (value | 0) : typeof value === "string",
+        `expected the member "${path.join(".")}" to be ${isNumber ? "an integer (int32)" : "a string"}, received ${shorten(value)}`,
+      );
+      if (part === "status")
+        expectThat(
+          value === response.status,
+          `expected "${path.join(".")}" to be ${response.status}, received ${value}`,
+        );
+      if (part === "code") found.error = value as number;
+      if (part === "message") found.message = value as string;
+    }
   } catch (error) {
     throw error instanceof RuleViolation ? new ErrorViolation(error.message) : error;
   }
-  return fields;
-}
-
-/** Tells the members that a described error must have; all, of one that no schema describes. */
-function requiredNames({ contract: { document } }: Contents, schema: Json | undefined) {
-  if (schema === undefined) return () => true;
-  // Within the document, so that a reference leads to its components.
-  const root = Place.root({ ...document, "x-error": schema });
-  const names = requiredOf(expandSchema(root.at("x-error")));
-  return (name: string) => names.includes(name);
-}
-
-function expectErrorMembers(
-  members: ErrorMembers,
-  body: Readonly<Record<string, unknown>>,
-  status: number,
-  found: { error: number | undefined; message: string },
-): void {
-  for (const [name, holds] of members) expectErrorContent(name, holds, body[name], status, found);
-}
-
-function expectErrorContent(
-  name: string,
-  holds: ErrorContent,
-  value: unknown,
-  status: number,
-  found: { error: number | undefined; message: string },
-): void {
-  const expectType = (isFit: boolean, type: string) =>
-    expectThat(isFit, `expected the member "${name}" to be ${type}, received ${shorten(value)}`);
-  if (typeof holds === "object" && "items" in holds) {
-    expectType(Array.isArray(value), "an array");
-    for (const item of value as unknown[]) expectErrorContent(name, holds.items, item, status, found);
-  } else if (typeof holds === "object" && "constant" in holds) {
-    expectType(value === holds.constant, JSON.stringify(holds.constant));
-  } else if (typeof holds === "object") {
-    expectType(typeof value === "object" && value !== null, "an object");
-    expectErrorMembers(holds.members, value as Readonly<Record<string, unknown>>, status, found);
-  } else if (holds === "code" || holds === "status") {
-    expectType(typeof value === "number" && value === (value | 0), "an integer (int32)");
-    if (holds === "code") found.error = value as number;
-    else expectThat(value === status, `expected "${name}" to be ${status}, received ${value}`);
-  } else {
-    expectType(typeof value === "string", "a string");
-    if (holds === "message") found.message = value as string;
-  }
+  return found;
 }
 
 /** @param rejected what it means if the request is rejected. */
@@ -218,7 +174,7 @@ export function expectClientError({ status }: HttpResponse): void {
   );
 }
 
-/** A media type of JSON. It has no charset; one that is given must not contradict it. */
+/** A media type of JSON. */
 export function expectJsonType(response: HttpResponse, type = "application/json"): void {
   const value = expectHeader(response, "Content-Type", /./);
   const [received = ""] = value.split(";");
@@ -226,6 +182,12 @@ export function expectJsonType(response: HttpResponse, type = "application/json"
     received.trim().toLowerCase() === type.toLowerCase(),
     `expected the Content-Type ${type}, received ${shorten(value)}`,
   );
+  expectUtf8(response);
+}
+
+/** No charset that contradicts JSON's only one. */
+export function expectUtf8(response: HttpResponse): void {
+  const value = headerOf(response, "content-type") ?? "";
   const [, charset = "utf-8"] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value) ?? [];
   expectThat(/^utf-?8$/i.test(charset), `expected JSON in UTF-8, received ${value}`);
 }

@@ -16,7 +16,7 @@ import { TestClient } from "./test-client.ts";
 const plainRule = "contract.create";
 
 /** The rules of how errors are written: every response is held against them before its own rule. */
-export const rulesOfErrors: readonly string[] = ["contract.error-members", "errors.body-members"];
+const rulesOfErrors: readonly string[] = ["contract.as-described", "errors.body-members"];
 
 /** Sends a request that is accepted if nothing but the fault of a case is wrong with it. */
 type Control = () => Promise<HttpResponse>;

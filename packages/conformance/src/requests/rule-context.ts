@@ -5,6 +5,7 @@ import type { RequestParts } from "../wire/request-parts.ts";
 import type { HttpResponse } from "../wire/response-parser.ts";
 import { RuleSkipped } from "../wire/rule-ends.ts";
 import { learnConflict } from "./conflict.ts";
+import { newId } from "./contents.ts";
 import {
   type ErrorFields,
   expectClientError,
@@ -41,9 +42,9 @@ export class RuleContext extends RuleCases {
     return { body: this.contents.plantJson(id, "Monstera").padEnd(bytes), name: "Monstera" };
   }
 
-  /** A text with a new id in place of each ID. */
+  /** A text with a new id in place of `newId`. */
   withNewId(text: string): string {
-    return text.replaceAll("ID", String(this.contents.idOfNumber(this.id())));
+    return text.replaceAll(newId, String(this.contents.idOfNumber(this.id())));
   }
 
   /** Keeps a text that was made of the token out of the report. */

@@ -1,15 +1,10 @@
 // Checks the create: what it accepts, what it returns, and that it requires a token.
 
-import type { ServedOperation } from "../../../../src/contract/contract.ts";
-import { formOf } from "../../../../src/contract/error-format.ts";
-import { type Contents, objectJson } from "../requests/contents.ts";
+import { type Contents, newId, objectJson } from "../requests/contents.ts";
 import {
   createdId,
-  errorShapeOf,
   expectAccepted,
   expectClientError,
-  expectErrorBody,
-  expectJsonType,
   expectMembers,
   expectPlant,
   expectReturnedId,
@@ -17,13 +12,10 @@ import {
   expectThat,
   type PlantFields,
   parseObject,
-  shorten,
-  textOf,
 } from "../requests/expectations.ts";
-import { isCreate } from "../wire/request-parts.ts";
-import { RuleSkipped, RuleViolation } from "../wire/rule-ends.ts";
+import { RuleSkipped } from "../wire/rule-ends.ts";
 import { ofEveryResponse } from "./every-response.ts";
-import { sendOperation } from "./operation-rules.ts";
+import { otherOperations, sendOperation } from "./operation-rules.ts";
 import {
   byContract,
   byDecision,
@@ -35,6 +27,7 @@ import {
   rulesOf,
   unfitReasons,
 } from "./rule.ts";
+import { invalidPlants, wrongCredentials } from "./wrong-requests.ts";
 
 /** Texts that servers tend to alter. */
 const texts: Readonly<Record<string, string>> = {
@@ -58,10 +51,8 @@ const escapeLetter = (letter: string) => `\\u${letter.charCodeAt(0).toString(16)
 
 export function contractRules(contents: Contents): readonly Rule[] {
   const { collection, title, group, named } = contents;
-  const { operation, success, security, rejection, errorSchema, plantSchema, newPlantSchema } =
-    placesIn(contents);
-  const { status: created, errors } = collection.operations.create;
-  const { status: rejected } = formOf(errors, "invalidPlant");
+  const { body, responses, success, security } = placesIn(contents);
+  const { status: created } = collection.operations.create;
   const { access } = contents;
   const noToken = access.isOpen && unfitReasons.noToken;
   /** Like `named`, with an escape for the first letter of the title. */
@@ -78,9 +69,8 @@ export function contractRules(contents: Contents): readonly Rule[] {
     member === contents.created?.createdName;
   return rulesOf(contents, "contract", {
     create: {
-      title: "A valid plant gets 200, and a Plant with its name, and its tag if it has one.",
-      generalTitle: "A valid plant gets 200, and a Plant with its members.",
-      required: byContract(success, newPlantSchema),
+      title: "A valid plant gets 200, and a Plant with its members.",
+      required: byContract(success, body),
       run: async (check) => {
         const tags = { "without a tag": undefined, ...(group && { "with a tag": "tropical" }) };
         for (const [label, tag] of Object.entries(tags))
@@ -100,31 +90,10 @@ export function contractRules(contents: Contents): readonly Rule[] {
         });
       },
     },
-    "plant-members": {
-      unfit: contents.created === undefined && unfitReasons.noBody,
-      title: "The body of every 200 is JSON and a Plant: `name`, a string, and `tag`, a string, or none.",
-      generalTitle:
-        "The body of every 200 is JSON and a Plant: its members have their types, and none is missing.",
-      required: byContract(`${success}.content.application/json`, plantSchema),
-      ...ofEveryResponse(
-        ({ status }, request) => status === created && isCreate(request),
-        (response) => {
-          expectJsonType(response);
-          const body = parseObject(response);
-          const text = textOf(response);
-          for (const field of collection.fields) {
-            const fault = contents.isReturned(field) ? contents.findFault(text, field) : undefined;
-            if (fault !== undefined)
-              throw new RuleViolation(`${fault}, received ${shorten(body[field.name])}`);
-          }
-        },
-      ),
-    },
     "text-unchanged": {
       unfit: Object.keys(fittingTexts).length === 0 && unfitReasons.limitedTexts,
-      title: "Any text may be a name or a tag, and is returned unchanged.",
-      generalTitle: "Any text that may be a name is returned unchanged.",
-      required: byContract(plantSchema, rfc(8259, "8.3"), decision("`name`, `tag`")),
+      title: "Any text that may be a name is returned unchanged.",
+      required: byContract(body, rfc(8259, "8.3"), decision("`name`, `tag`")),
       run: (check) =>
         check.cases(fittingTexts, (text) =>
           check.expectPlant(check.id(), text, contents.takesGroup(text) ? text : undefined),
@@ -132,7 +101,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     },
     "largest-body": {
       title: "A body of exactly the limit, 1 MiB by default, is accepted.",
-      required: byDecision(`${operation}.responses.413`),
+      required: byDecision(responses),
       run: async (check) => {
         const { body, name } = check.plantOfLength(check.target.bodyBytesMax);
         await check.expectCreated(body, { name });
@@ -149,15 +118,15 @@ export function contractRules(contents: Contents): readonly Rule[] {
         const escapes = { name: '"\\/\b\f\n\r\t/' };
         const forms: Readonly<Record<string, readonly [body: string, plant: PlantFields]>> = {
           ...(contents.sendsIds && {
-            "the id last": [objectJson(tag, named + title, contents.idMember("ID")), monstera] as const,
+            "the id last": [objectJson(tag, named + title, contents.idMember(newId)), monstera] as const,
           }),
           "white space": [
-            `\r\n\t {\n ${contents.idMembers("ID").map((member) => `${member.replace(":", " : ")} ,\t`)}${named} ${title}${spacedTag}\r\n} \n`,
+            `\r\n\t {\n ${contents.idMembers(newId).map((member) => `${member.replace(":", " : ")} ,\t`)}${named} ${title}${spacedTag}\r\n} \n`,
             monstera,
           ],
           "escaped letters": [
             objectJson(
-              contents.idMembers("ID"),
+              contents.idMembers(newId),
               `${escapedName}"\\u004d\\u006Fnstera"`,
               contents.grouped('"\\u0074ropical"'),
             ),
@@ -175,8 +144,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     },
     "unknown-members": {
       unfit: !collection.allowsOthers && unfitReasons.noOthers,
-      title: "Unknown members are accepted, and a Plant has no members but name and tag.",
-      generalTitle: "Unknown members are accepted, and a Plant has none of them.",
+      title: "Unknown members are accepted, and a Plant has none of them.",
       required: byDecision(decision("Unknown fields"), decision("The 200 response")),
       run: async (check) => {
         const capitalized = title.name.slice(0, 1).toUpperCase() + title.name.slice(1);
@@ -199,8 +167,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       },
     },
     "duplicate-members": {
-      title: "Of members with one name the last counts.",
-      generalTitle: "Of equal members the last counts.",
+      title: "Of equal members the last counts.",
       required: byDecision(decision("A duplicate member name"), rfc(8259, "4")),
       run: async (check) => {
         const id = check.id();
@@ -230,7 +197,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
     },
     "media-type-forms": {
       title: "application/json is recognized in any case, and with parameters such as charset=utf-8.",
-      required: byStandard(rfc(9110, "8.3.1"), `${operation}.requestBody`),
+      required: byStandard(rfc(9110, "8.3.1"), body),
       run: async (check) => {
         const forms = [
           "application/json",
@@ -246,55 +213,34 @@ export function contractRules(contents: Contents): readonly Rule[] {
       unfit: noToken,
       title:
         "A create without the token, with another or with another scheme is rejected, and nothing is stored; so is every other operation that needs a token, without it.",
-      required: byContract(...security, rfc(6750, "2.1")),
+      required: byContract(security, rfc(6750, "2.1")),
       run: async (check) => {
-        const { token } = check.target;
-        const credentials: Readonly<Record<string, string | null>> = {
-          "no token": null,
-          "an unknown token": "unknown",
-          "the token and a character": check.secret(`${token}A`),
-          "the token and a word": `${token} admin`,
-          "the token and a comma": `${token},`,
-          "the token twice": `${token} ${token}`,
-        };
-        const headersOf: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
-          ...Object.fromEntries(
-            Object.entries(credentials).map(([label, sent]) => [label, contents.credentials(sent)]),
-          ),
-          ...(access.bearer && {
-            "another scheme": { ...contents.credentials(null), Authorization: "Basic dXNlcjpwYXNz" },
-            "no scheme": { ...contents.credentials(null), Authorization: "unknown" },
-            "a scheme without a token": { ...contents.credentials(null), Authorization: "Bearer" },
-          }),
-        };
-        await check.cases(headersOf, async (headers) => {
+        await check.cases(wrongCredentials(check), async ({ parts }) => {
           const id = check.id();
-          const response = await check.create(contents.plantJson(id, "without the token"), headers);
+          const body = contents.plantJson(id, "without the token");
+          const response = await check.send({ ...parts, body });
           expectClientError(response);
           const next = await check.create(contents.plantJson(id, "with the token"));
           expectAccepted(next, `the plant is stored, although its create got ${response.status}`);
         });
-        const guarded = (["get", "list", "replace", "change", "delete"] as const).filter(
+        const guarded = otherOperations.filter(
           (name) => collection.operations[name]?.access.isOpen === false,
         );
         if (guarded.length === 0) return;
         const id = createdId(contents, await check.create(check.plant()));
-        await check.cases(
-          Object.fromEntries(guarded.map((name) => [`${name} without a token`, name])),
-          async (name) => {
-            const { access } = collection.operations[name] as ServedOperation;
-            const headers = contents.credentials(null, access);
-            const body = ["replace", "change"].includes(name) ? { body: check.plant() } : {};
-            const below = name === "list" ? "" : `/${id}`;
-            expectClientError(await sendOperation(check, name, below, { ...body, headers }));
-          },
-        );
+        const cases = guarded.map((name) => [`${name} without a token`, name] as const);
+        await check.cases(Object.fromEntries(cases), async (name) => {
+          const headers = contents.credentials(null, collection.operations[name]?.access);
+          const body = ["replace", "change"].includes(name) ? { body: check.plant() } : {};
+          const below = name === "list" ? "" : `/${id}`;
+          expectClientError(await sendOperation(check, name, below, { ...body, headers }));
+        });
       },
     },
     "token-of-each-request": {
       unfit: noToken,
       title: "Every request needs a token, also on a connection that had an accepted one.",
-      required: byContract(...security, rfc(9110, "3.3")),
+      required: byContract(security, rfc(9110, "3.3")),
       run: async (check) => {
         const credentials = { "no token": null, "an unknown token": "unknown" };
         await check.cases(credentials, (sent) =>
@@ -318,64 +264,27 @@ export function contractRules(contents: Contents): readonly Rule[] {
           check.expectMonstera({ Authorization: `${scheme} ${check.target.token}` }),
         ),
     },
-    "required-members": {
-      title: "A body without an id or without a name is rejected.",
-      generalTitle: "A body without an id or another required member is rejected.",
-      required: byContract(newPlantSchema, plantSchema),
+    "invalid-members": {
+      title: "A body without a required member, or with one of another type, is rejected.",
+      required: byContract(body),
       run: async (check) => {
-        for (const field of collection.fields.filter(({ isRequired }) => isRequired))
-          await check.case(`no ${field.name}`, () =>
-            check.expectInvalid(check.withNewId(contents.bodyWithout("ID", field))),
-          );
-        if (!contents.sendsIds) return;
-        await check.case("no id", () =>
-          check.expectInvalidWithoutId(objectJson(contents.titled("Monstera"))),
-        );
-        await check.case("no members", () => check.expectInvalidWithoutId("{}"));
-      },
-    },
-    "member-types": {
-      title: "An id, a name or a tag of another type is rejected.",
-      generalTitle: "An id or another member of another type is rejected.",
-      required: byContract(newPlantSchema, plantSchema),
-      run: async (check) => {
-        const withTag = () => check.create(check.plant("Monstera", "tropical"));
-        const withEvery = () => check.create(contents.fullPlant(check.id()).body);
-        for (const field of collection.fields)
-          for (const wrong of contents.wrongValues(field)) {
-            const body = contents.bodyWith(check.id(), field, wrong);
-            const send = async () => expectClientError(await check.create(body));
-            const control = field.isRequired ? undefined : field === group ? withTag : withEvery;
-            await check.case(`${JSON.stringify(field.name)}: ${wrong}`, send, control);
-          }
-        if (!contents.sendsIds) return;
-        await check.case('"id": [1]', () =>
-          check.expectInvalid(contents.plantJson(`[${check.id()}]`, "Monstera")),
-        );
-        for (const other of ["true", "{}", "null"])
-          await check.case(`"id": ${other}`, () =>
-            check.expectInvalidWithoutId(contents.plantJson(other, "Monstera")),
-          );
+        for (const { label, body: text, field, isWithoutId } of invalidPlants(contents)) {
+          // Of a request with an optional member, the control has it, too.
+          const { body: full } = contents.fullPlant(check.id());
+          const control = field === undefined || field.isRequired ? undefined : () => check.create(full);
+          const invalid = check.withNewId(text);
+          const send = () =>
+            isWithoutId ? check.expectInvalidWithoutId(invalid) : check.expectInvalid(invalid);
+          await check.case(label, send, control);
+        }
       },
     },
     "as-described": {
       title: "Every response is as the contract describes it for its operation: status, media type, schema.",
-      required: byContract(`${operation}.responses`),
+      required: byContract(responses),
       ...ofEveryResponse(
         (response, request) => contents.described?.concerns(response, request) === true,
         (response, request) => contents.described?.expect(response, request),
-      ),
-    },
-    "error-members": {
-      applies: collection.operations.create.errors.shape.schema !== undefined,
-      title: `The body of every ${rejected} is JSON and an Error: \`error\`, an int32, and \`message\`, a string.`,
-      required: byContract(rejection, errorSchema),
-      ...ofEveryResponse(
-        ({ status }, request) => status === rejected && isCreate(request),
-        (response) => {
-          expectErrorBody(contents, response);
-          expectJsonType(response, errorShapeOf(contents, response).contentType);
-        },
       ),
     },
   });
@@ -383,11 +292,11 @@ export function contractRules(contents: Contents): readonly Rule[] {
 
 /** Checked last: what it sends has left servers unable to answer anything. */
 export function robustnessRules(contents: Contents): readonly Rule[] {
-  const { operation, newPlantSchema } = placesIn(contents);
+  const { body, responses } = placesIn(contents);
   return rulesOf(contents, "contract", {
     "no-server-error": {
       title: "No JSON in the body gets a status of 500 or more.",
-      required: byContract(`${operation}.responses`, newPlantSchema),
+      required: byContract(responses, body),
       run: async (check) => {
         const nested = `${"[".repeat(check.longLength / 2)}${"]".repeat(check.longLength / 2)}`;
         const bodies = {

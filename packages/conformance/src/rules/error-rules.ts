@@ -1,10 +1,9 @@
 // Checks errors: each cause has its status, its code, and a body that says what was wrong.
 
 import type { ErrorCode } from "../../../../src/base/errors.ts";
-import { tokenField } from "../../../../src/contract/access.ts";
 import type { Field } from "../../../../src/contract/contract.ts";
 import { isText } from "../../../../src/contract/stored-types.ts";
-import { type Contents, objectJson } from "../requests/contents.ts";
+import { type Contents, newId, objectJson } from "../requests/contents.ts";
 import {
   errorShapeOf,
   expectError,
@@ -19,6 +18,7 @@ import { chunked, chunkedHeaders, type RequestParts } from "../wire/request-part
 import { RuleSkipped } from "../wire/rule-ends.ts";
 import { ofEveryResponse } from "./every-response.ts";
 import { byDecision, decision, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
+import { invalidPlants, wrongCredentials } from "./wrong-requests.ts";
 
 const orderOfChecks = decision("Order of checks");
 const wrongFields = decision("Missing fields, wrong types, `tag: null`");
@@ -30,21 +30,16 @@ function invalidJson(contents: Contents): Readonly<Record<string, string>> {
     "a missing value": contents.plantTitled(""),
     "a body cut short": contents.plantTitled('"Monst').slice(0, -1),
     ...(contents.sendsIds && {
-      "a leading zero": contents.plantTitled('"Monstera"', "0ID"),
-      "a plus sign": contents.plantTitled('"Monstera"', "+ID"),
+      "a leading zero": contents.plantTitled('"Monstera"', `0${newId}`),
+      "a plus sign": contents.plantTitled('"Monstera"', `+${newId}`),
     }),
     "text after the body": `${plant} x`,
-    "single quotes": "{'id':ID,'name':'Monstera'}",
+    "single quotes": `{'id':${newId},'name':'Monstera'}`,
     "a comma at the end": contents.plantTitled('"Monstera",'),
     "a comment": plant.replace(contents.named, (members) => `/* */${members}`),
     "a raw line feed in a string": contents.plantTitled('"a\nb"'),
     "an unknown escape": contents.plantTitled('"\\x41"'),
     ...(contents.sendsIds && { NaN: contents.plantTitled('"Monstera"', "NaN") }),
-  };
-}
-
-function invalidUtf8(contents: Contents): Readonly<Record<string, string>> {
-  return {
     "a lone continuation byte": contents.plantTitled('"\x80"'),
     "Latin-1": contents.plantTitled('"caf\xe9"'),
     "a surrogate": contents.plantTitled('"\xed\xa0\x80"'),
@@ -53,49 +48,25 @@ function invalidUtf8(contents: Contents): Readonly<Record<string, string>> {
   };
 }
 
-/** Bodies with a wrong member, where the contract has such. */
-function wrongMembers(contents: Contents): Readonly<Record<string, string>> {
-  const { title, group, collection } = contents;
-  const wrong = collection.fields.flatMap((field) => {
-    const kinds = field === title ? { null: "null", "a number": "5" } : { null: "null", "an array": '["x"]' };
-    const given = Object.entries(kinds).filter(([, json]) => contents.isWrong(field, json));
-    const name = field === title ? "name" : field === group ? "tag" : `"${field.name}"`;
-    return given.map(
-      ([kind, json]) =>
-        [contents.inItsWords(`a ${name} that is ${kind}`), contents.bodyWith("ID", field, json)] as const,
-    );
-  });
-  const missing = collection.fields.filter(({ isRequired }) => isRequired);
-  return Object.fromEntries([
-    ...missing.map((field) => [`no ${field.name}`, contents.bodyWithout("ID", field)] as const),
-    ...wrong,
-  ]);
-}
-
-const invalidPlants = (contents: Contents): Readonly<Record<string, string>> => ({
-  ...((contents.sendsIds || contents.collection.fields.some(({ isRequired }) => isRequired)) && {
-    "no members": "{}",
-  }),
-  null: "null",
-  "an array": "[]",
-  "a string": '"plant"',
-  "a number": "42",
-  ...(contents.sendsIds && {
-    "no id": objectJson(contents.titled("Monstera")),
+/** Other JSON, and null in place of a text, which RFC 7396 and some libraries take for none. */
+function otherPlants(contents: Contents): Readonly<Record<string, string>> {
+  const fields = contents.collection.fields.filter((field) => contents.isWrong(field, "null"));
+  return {
+    null: "null",
+    "an array": "[]",
+    "a string": '"plant"',
+    "a number": "42",
+    ...(contents.collection.fields.some(({ isRequired }) => isRequired) && { "no members": "{}" }),
+    ...(contents.sendsIds &&
+      !contents.hasTextIds && {
+        "an id that is a string": contents.plantJson(`"${newId}"`, "Monstera"),
+        "an id with a fraction": contents.plantJson(`${newId}.5`, "Monstera"),
+        "an id beyond 64 bits": contents.plantJson("9223372036854775808", "Monstera"),
+      }),
     ...Object.fromEntries(
-      wrongIds(contents).map(([label, id]) => [label, contents.plantJson(id, "Monstera")]),
+      fields.map((field) => [`${JSON.stringify(field.name)}: null`, contents.bodyWith(newId, field, "null")]),
     ),
-  }),
-  ...wrongMembers(contents),
-});
-
-function wrongIds({ hasTextIds }: Contents): readonly (readonly [label: string, id: string])[] {
-  if (hasTextIds) return [["an id that is a number", "5"]];
-  return [
-    ["an id that is a string", '"ID"'],
-    ["an id with a fraction", "ID.5"],
-    ["an id beyond 64 bits", "9223372036854775808"],
-  ];
+  };
 }
 
 /** Sends bodies whose characters are bytes. */
@@ -115,9 +86,8 @@ export function errorRules(contents: Contents): readonly Rule[] {
   const { path } = collection;
   const serverIds = !contents.sendsIds && unfitReasons.serverIds;
   const noToken = access.isOpen && unfitReasons.noToken;
-  const { operation, errorCode } = placesIn(contents);
-  const responses = `${operation}.responses`;
-  const unauthorized = `${responses}.401`;
+  const { responses } = placesIn(contents);
+  const errorOf = (code: ErrorCode) => contents.errorOf(code);
   const escapedTexts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
   const takes = (field: Field | undefined) => (text: string) =>
     field !== undefined && isText(field.type) && field.type.parse(JSON.parse(`"${text}"`)) !== undefined;
@@ -126,10 +96,8 @@ export function errorRules(contents: Contents): readonly Rule[] {
   return rulesOf(contents, "errors", {
     "body-members": {
       title:
-        "The body of every error is JSON with error, its status times 100 plus a detail, and message only.",
-      generalTitle:
         "The body of every error is JSON with the members of the contract's errors; a code is its status times 100 plus a detail.",
-      required: byDecision(errorCode, `${responses}.default`),
+      required: byDecision(responses),
       ...ofEveryResponse(
         ({ status }, { method }) => status >= 400 && method !== "HEAD",
         (response) => {
@@ -151,26 +119,28 @@ export function errorRules(contents: Contents): readonly Rule[] {
       ),
     },
     "invalid-json": {
-      title: "A body that is not JSON gets 40001.",
-      required: byDecision(`${responses}.400`, rfc(8259, "2")),
+      title: `A body that is not JSON in UTF-8 gets ${errorOf("invalidJson")}.`,
+      required: byDecision(responses, rfc(8259, "2"), rfc(8259, "8.1"), rfc(3629, "3")),
       run: (check) => {
         const levels = check.longLength;
         const nested = { "open brackets": "[".repeat(levels), "open braces": '{"a":'.repeat(levels / 5) };
         return expectCodes(check, { ...invalidJson(contents), ...nested }, "invalidJson");
       },
     },
-    "invalid-utf8": {
-      title: "A body that is not UTF-8 gets 40001.",
-      required: byDecision(`${responses}.400`, rfc(8259, "8.1"), rfc(3629, "3")),
-      run: (check) => expectCodes(check, invalidUtf8(contents), "invalidJson"),
-    },
     "invalid-plant": {
-      title: "JSON that is not a NewPlant gets 40002.",
-      required: byDecision(wrongFields, `${responses}.400`),
-      run: (check) => expectCodes(check, invalidPlants(contents), "invalidPlant"),
+      title: `JSON that is not a NewPlant gets ${errorOf("invalidPlant")}.`,
+      required: byDecision(wrongFields, responses),
+      run: (check) => {
+        const invalid = invalidPlants(contents).map(({ label, body }) => [label, body] as const);
+        return expectCodes(
+          check,
+          { ...Object.fromEntries(invalid), ...otherPlants(contents) },
+          "invalidPlant",
+        );
+      },
     },
     "message-names-fields": {
-      title: "The message of 40002 names every invalid member.",
+      title: `The message of ${errorOf("invalidPlant")} names every invalid member.`,
       required: byDecision(wrongFields),
       run: async (check) => {
         const wrong = collection.fields.flatMap((field) => {
@@ -179,7 +149,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
         });
         const members = wrong.map(({ field: { jsonName }, json }) => jsonName + json);
         const body = check.withNewId(
-          objectJson(contents.idMembers(contents.hasTextIds ? "5" : '"ID"'), members),
+          objectJson(contents.idMembers(contents.hasTextIds ? "5" : `"${newId}"`), members),
         );
         const { message } = await check.expectRejected(body, "invalidPlant");
         for (const member of [
@@ -194,8 +164,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
     },
     "unstorable-text": {
       unfit: titleTexts.length + groupTexts.length === 0 && unfitReasons.limitedTexts,
-      title: "U+0000 or an unpaired surrogate in a name or tag gets 40003.",
-      generalTitle: "U+0000 or an unpaired surrogate in a text gets 40003.",
+      title: `U+0000 or an unpaired surrogate in a text gets ${errorOf("unstorableText")}.`,
       required: byDecision(decision("`name`, `tag`")),
       run: async (check) => {
         const all = [
@@ -212,8 +181,8 @@ export function errorRules(contents: Contents): readonly Rule[] {
     },
     conflict: {
       unfit: serverIds,
-      title: "The message of 40009 names the id, exact to the last digit.",
-      required: byDecision(decision("The same id with different content"), `${responses}.400`),
+      title: `The message of ${errorOf("conflict")} names the id, exact to the last digit.`,
+      required: byDecision(decision("The same id with different content"), responses),
       run: async (check) => {
         const [, id] = check.idGroup();
         await check.expectPlant(id, "Monstera");
@@ -224,74 +193,28 @@ export function errorRules(contents: Contents): readonly Rule[] {
         );
       },
     },
-    "missing-token": {
+    token: {
       unfit: noToken,
-      title:
-        "No Authorization, another scheme, or a token in the query gets 40100, and WWW-Authenticate: Bearer without an error.",
+      title: `No token gets ${errorOf("missingToken")}, another one than those that are accepted ${errorOf("invalidToken")}, and a bearer token the challenge of RFC 6750.`,
       required: byDecision(
         decision("No `Authorization`, or another scheme"),
+        decision("Unknown, revoked, expired or malformed token"),
         decision("Scheme name"),
         rfc(6750, "3.1"),
         rfc(9110, "11.6.1"),
-        unauthorized,
       ),
-      run: async (check) => {
-        const none = contents.credentials(null);
-        const requests: Readonly<Record<string, RequestParts>> = {
-          none: { headers: none },
-          ...(access.bearer && {
-            Basic: { headers: { Authorization: "Basic dXNlcjpwYXNz" } },
-            "a scheme that begins with Bearer": { headers: { Authorization: "Bearerx" } },
-          }),
-          "in the query": {
-            path: `${path}?access_token=${encodeURIComponent(check.target.token)}`,
-            headers: none,
-          },
-        };
-        await check.cases(requests, async (parts) => {
+      run: (check) =>
+        check.cases(wrongCredentials(check), async ({ parts, code }) => {
           const response = await check.send({ ...parts, body: check.plant() });
-          expectError(contents, response, "missingToken");
+          expectError(contents, response, code);
           if (!access.bearer) return;
           const challenge = expectHeader(response, "WWW-Authenticate", /^Bearer\b/i);
-          expectThat(!/\berror=/i.test(challenge), "expected no error in WWW-Authenticate");
-        });
-      },
-    },
-    "invalid-token": {
-      unfit: tokenField(access) === undefined && unfitReasons.noToken,
-      title:
-        'A token that differs from an accepted one gets 40101, and WWW-Authenticate: Bearer with error="invalid_token".',
-      required: byDecision(
-        decision("Unknown, revoked, expired or malformed token"),
-        rfc(6750, "3.1"),
-        unauthorized,
-      ),
-      run: async (check) => {
-        const { token } = check.target;
-        const last = token.endsWith("A") ? "B" : "A";
-        const swapped = Array.from(token, (character) =>
-          character === character.toUpperCase() ? character.toLowerCase() : character.toUpperCase(),
-        ).join("");
-        const tokens: Readonly<Record<string, string>> = {
-          ...(access.bearer && { "no token": "" }),
-          "an unknown token": "unknown",
-          "two words": "two words",
-          "a long token": "x".repeat(4_000),
-          "a letter beyond ASCII": "\xfcmlaut",
-          "two credentials": "a, Bearer b",
-          "another last character": check.secret(token.slice(0, -1) + last),
-          "without its last character": check.secret(token.slice(0, -1)),
-          ...(swapped === token ? {} : { "in the other case": check.secret(swapped) }),
-        };
-        await check.cases(tokens, async (other) => {
-          const [[name, value] = []] = Object.entries(contents.credentials(other));
-          const headers = { [name ?? ""]: value?.trim() ?? null };
-          const response = await check.create(check.plant(), headers);
-          expectError(contents, response, "invalidToken");
-          if (access.bearer)
-            expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
-        });
-      },
+          const isMissing = code === "missingToken";
+          expectThat(
+            isMissing ? !/\berror=/i.test(challenge) : /\berror="invalid_token"/i.test(challenge),
+            `expected ${isMissing ? "no error" : 'error="invalid_token"'} in WWW-Authenticate, received ${challenge}`,
+          );
+        }),
     },
     "authentication-first": {
       unfit: noToken,
@@ -312,8 +235,8 @@ export function errorRules(contents: Contents): readonly Rule[] {
       },
     },
     "unknown-path": {
-      title: "With a token, an unknown path gets 40400.",
-      required: byDecision(`${responses}.404`, orderOfChecks),
+      title: `With a token, an unknown path gets ${errorOf("notFound")}.`,
+      required: byDecision(responses, orderOfChecks),
       run: async (check) => {
         // Not /plants/1: a server may offer more operations than this one.
         const other = path === path.toUpperCase() ? path.toLowerCase() : path.toUpperCase();
@@ -324,8 +247,8 @@ export function errorRules(contents: Contents): readonly Rule[] {
       },
     },
     "other-method": {
-      title: "A method that is not offered gets 40500, and an Allow with POST.",
-      required: byDecision(`${responses}.405`, rfc(9110, "15.5.6")),
+      title: `A method that is not offered gets ${errorOf("methodNotAllowed")}, and an Allow with POST.`,
+      required: byDecision(responses, rfc(9110, "15.5.6")),
       // Neither PUT nor DELETE: a service that has more operations may lose its plants.
       run: (check) =>
         check.each(["GET", "PATCH"], async (method) => {
@@ -338,8 +261,8 @@ export function errorRules(contents: Contents): readonly Rule[] {
         }),
     },
     "media-type": {
-      title: "A Content-Type that is missing or not application/json in UTF-8 gets 41500.",
-      required: byDecision(`${responses}.415`, rfc(9110, "15.5.16")),
+      title: `A Content-Type that is missing or not application/json in UTF-8 gets ${errorOf("unsupportedMediaType")}.`,
+      required: byDecision(responses, rfc(9110, "15.5.16")),
       run: async (check) => {
         const contentTypes = [
           null,
@@ -357,8 +280,8 @@ export function errorRules(contents: Contents): readonly Rule[] {
       },
     },
     "too-large": {
-      title: "A body over the limit, 1 MiB by default, gets 41300, also in chunks.",
-      required: byDecision(`${responses}.413`, rfc(9110, "15.5.14")),
+      title: `A body over the limit, 1 MiB by default, gets ${errorOf("contentTooLarge")}, also in chunks.`,
+      required: byDecision(responses, rfc(9110, "15.5.14")),
       run: async (check) => {
         const { body } = check.plantOfLength(check.target.bodyBytesMax + 1);
         const sendChunked = (plant: string) => check.create(chunked([plant]), chunkedHeaders);
@@ -371,8 +294,8 @@ export function errorRules(contents: Contents): readonly Rule[] {
       },
     },
     "retry-after": {
-      title: "429 has the error 42900, 503 the error 50300, and both have Retry-After.",
-      required: byDecision(`${responses}.429`, `${responses}.503`, rfc(6585, "4")),
+      title: "429 and 503 are errors of the contract, and have Retry-After.",
+      required: byDecision(responses, rfc(6585, "4")),
       every: {
         concerns: ({ status }) => status === 429 || status === 503,
         expect: (response) => {

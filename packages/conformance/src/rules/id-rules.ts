@@ -69,7 +69,7 @@ export function idRules(contents: Contents): readonly Rule[] {
   const hasWideIds = isWide(idLimits);
   const { limitedIds } = unfitReasons;
   const signs = hasNegativeIds ? { positive: 1n, negative: -1n } : { positive: 1n };
-  const idSchema = placesIn(contents).newPlantSchema;
+  const idSchema = placesIn(contents).body;
   return rulesOf(contents, "ids", {
     limits: {
       unfit: !hasAllIds && limitedIds,

@@ -1,7 +1,7 @@
 // Checks repeated creates: the same plant again is 200, another one with its id is 40009, and the
 // first one stays.
 
-import { type Contents, objectJson } from "../requests/contents.ts";
+import { type Contents, newId, objectJson } from "../requests/contents.ts";
 import {
   expectClientError,
   expectError,
@@ -60,7 +60,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
         .map(([label, pair]) => [label, pair(long)] as const)
         .filter(([, pair]) => pair.every((text) => contents.takesTitle(text))),
     );
-  const { success, rejection, newPlantSchema } = placesIn(contents);
+  const { body, responses } = placesIn(contents);
   return rulesOf(contents, "idempotence", {
     "same-again": {
       title: "The same plant again gets 200 and the same Plant, also if the first response was lost.",
@@ -108,9 +108,8 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
       },
     },
     "different-content": {
-      title: "Another name or tag with a stored id gets 40009, and the stored plant stays.",
-      generalTitle: "Another content with a stored id gets 40009, and the stored plant stays.",
-      required: byDecision(conflicting, rejection),
+      title: `Another content with a stored id gets ${contents.errorOf("conflict")}, and the stored plant stays.`,
+      required: byDecision(conflicting, responses),
       run: async (check) => {
         const stored = { name: "Monstera", tag: "tropical" };
         const emptyTag = contents.takesGroup("") ? { name: "Monstera", tag: "" } : undefined;
@@ -151,7 +150,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
     "race-of-different": {
       unfit: contents.created === undefined && unfitReasons.noBody,
       title: "Of concurrent creates with one id one content is accepted, where a taken id is rejected.",
-      required: byContract(newPlantSchema, race),
+      required: byContract(body, race),
       run: async (check) => {
         await check.skipUnlessConflicts();
         for (let round = 0; round < raceRounds; round++) {
@@ -199,7 +198,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
     },
     "concurrent-stored": {
       title: "Concurrent creates that are accepted are stored: their ids are taken afterwards.",
-      required: byContract(newPlantSchema, decision("When 200 is sent")),
+      required: byContract(body, decision("When 200 is sent")),
       run: async (check) => {
         await check.skipUnlessConflicts();
         const ids = Array.from({ length: raceRequests }, () => check.id());
@@ -215,7 +214,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
     },
     "rejected-not-stored": {
       title: "A rejected plant is not stored: its id, and those around it, are free afterwards.",
-      required: byContract(success, rejection),
+      required: byContract(responses),
       run: async (check) => {
         await check.skipUnlessConflicts();
         const optional = group ?? collection.fields.find(({ isRequired }) => !isRequired);
@@ -224,17 +223,17 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
         const rejected: Readonly<Record<string, string>> = {
           ...(optional !== undefined &&
             wrong !== undefined && {
-              [`a ${optional.name} of another type`]: contents.bodyWith("ID", optional, wrong, "rejected"),
+              [`a ${optional.name} of another type`]: contents.bodyWith(newId, optional, wrong, "rejected"),
             }),
-          "a text after the body": `${contents.plantJson("ID", "rejected")}}`,
+          "a text after the body": `${contents.plantJson(newId, "rejected")}}`,
           ...(required !== undefined && {
-            [`a missing ${required.name}`]: contents.bodyWithout("ID", required),
+            [`a missing ${required.name}`]: contents.bodyWithout(newId, required),
           }),
-          "an id with a fraction": contents.plantJson("ID.5", "rejected"),
+          "an id with a fraction": contents.plantJson(`${newId}.5`, "rejected"),
         };
         await check.cases(rejected, async (body) => {
           const [id, next] = [check.id(), check.id()];
-          const { status } = await check.create(body.replace("ID", String(contents.idOfNumber(id))));
+          const { status } = await check.create(body.replace(newId, String(contents.idOfNumber(id))));
           if (status < 400) throw new RuleSkipped("the body was not rejected");
           const because = `the plant is stored, although its create got ${status}`;
           for (const free of [id, next]) await check.expectPlant(free, "Monstera", undefined, because);

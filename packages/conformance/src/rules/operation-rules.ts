@@ -1,7 +1,7 @@
 // Checks the operations that a contract describes besides the create: a plant can be got, listed
 // and deleted as it was created.
 
-import { type OperationName, plantsPath } from "../../../../src/contract/contract.ts";
+import { plantsPath } from "../../../../src/contract/contract.ts";
 import { isObject } from "../../../../src/json/json-values.ts";
 import type { Contents } from "../requests/contents.ts";
 import {
@@ -21,7 +21,10 @@ import type { HttpResponse } from "../wire/response-parser.ts";
 import { byContract, byStandard, openapi, placesIn, type Rule, rfc, rulesOf } from "./rule.ts";
 
 const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", delete: "DELETE" } as const;
-export type Operation = Exclude<OperationName, "create">;
+type Operation = keyof typeof methods;
+
+/** The operations besides the create. */
+export const otherOperations = Object.keys(methods) as Operation[];
 
 /** The place of an operation of one resource in the description. */
 export function itemPlace({ contract, collection }: Contents, operation: Operation): string {
@@ -75,7 +78,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
   const { collection } = contents;
   const { operations, path, list } = collection;
   const createdName = contents.created?.createdName;
-  const { operation } = placesIn(contents);
+  const { responses, body } = placesIn(contents);
   return rulesOf(contents, "contract", {
     location: {
       applies: operations.create.status === 201,
@@ -112,7 +115,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
     "created-time": {
       applies: createdName !== undefined,
       title: "The time of creation is that of the server's Date, give or take a minute.",
-      required: byContract(`${operation}.responses`),
+      required: byContract(responses),
       run: async (check) => {
         const response = await check.create(check.plant());
         expectAccepted(response);
@@ -173,7 +176,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
     "readonly-ignored": {
       applies: collection.ignored.length > 0,
       title: "A readOnly property is not taken from a client.",
-      required: byContract(`${operation}.requestBody`),
+      required: byContract(body),
       run: async (check) => {
         const plain = check.plant();
         const response = await check.create(

@@ -1,6 +1,5 @@
 // Declares a rule as a value: what must hold, where that is written, and how it is checked.
 
-import { pathOfPart } from "../../../../src/contract/error-format.ts";
 import type { ResponseCheck } from "../failures/watch.ts";
 import type { Contents } from "../requests/contents.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
@@ -38,17 +37,13 @@ type Requirement = Pick<Rule, "basis" | "sources">;
 /** A rule without its level and name. */
 interface RuleDefinition extends Pick<Rule, "title" | "run" | "every"> {
   readonly required: Requirement;
-  /** The title for a contract with other fields than a required and an optional text. */
-  readonly generalTitle?: string;
   /** Whether the contract has what the rule is about. Otherwise no report mentions the rule. */
   readonly applies?: boolean;
   /** Why the rule has nothing to try with the contract, for the report; false if it does. */
   readonly unfit?: string | false;
 }
 
-/**
- * @param named titles are about plants with a name and a tag, and get the words of the contract.
- */
+/** @param named titles are about plants with a name, and get the words of the contract. */
 export function rulesOf(
   contents: Contents,
   level: Level,
@@ -56,10 +51,10 @@ export function rulesOf(
 ): readonly Rule[] {
   return Object.entries(named)
     .filter(([, { applies = true }]) => applies)
-    .map(([name, { required, title, generalTitle = title, unfit, run, every }]) => ({
+    .map(([name, { required, title, unfit, run, every }]) => ({
       id: `${level}.${name}`,
       level,
-      title: contents.inItsWords(contents.isNameAndTag ? title : generalTitle),
+      title: contents.inItsWords(title),
       ...required,
       run,
       every,
@@ -93,35 +88,14 @@ export const decision = (question: string) => `docs/decisions.md, "${question}"`
 export const rfc = (number: number, section: string) => `RFC ${number}, section ${section}`;
 
 /** The places in a contract that rules cite. A path of member names may be added to each. */
-export function placesIn({ contract: { document }, collection }: Pick<Contents, "collection" | "contract">) {
-  const { describedPath, operations, words } = collection;
-  const { shape: errorShape } = operations.create.errors;
+export function placesIn({ collection: { describedPath, operations } }: Contents) {
   const operation = openapi(`paths.${describedPath}.post`);
-  const success = `${operation}.responses.${operations.create.status}`;
-  const components = (document.components ?? {}) as Readonly<Record<string, object | undefined>>;
-  /** A schema by its name, or the place of one that has none. */
-  const schemaAt = (name: string, place: string) =>
-    Object.hasOwn(components.schemas ?? {}, name) ? openapi(`components.schemas.${name}`) : place;
-  const schemes = Object.keys(components.securitySchemes ?? {});
-  const errorName = String(errorShape.schema?.$ref ?? "")
-    .split("/")
-    .at(-1);
-  const errorSchema = errorName ? openapi(`components.schemas.${errorName}`) : `${operation}.responses`;
-  const code = pathOfPart(errorShape, "code")?.join(".properties.");
-  const responses = document.paths?.[describedPath]?.post as { readonly responses?: object } | undefined;
-  const described = ["400", "422", "4XX", "default"].find((status) =>
-    Object.hasOwn(responses?.responses ?? {}, status),
-  );
   return {
     operation,
-    success,
-    /** The response to a body that is not valid. */
-    rejection: described === undefined ? `${operation}.responses` : `${operation}.responses.${described}`,
-    security: [...schemes.map((name) => `components.securitySchemes.${name}`), "security"].map(openapi),
-    errorSchema,
-    errorCode: code === undefined || !errorName ? errorSchema : `${errorSchema}.properties.${code}`,
-    plantSchema: schemaAt(words.one.slice(0, 1).toUpperCase() + words.one.slice(1), success),
-    newPlantSchema: schemaAt(words.body, `${operation}.requestBody`),
+    body: `${operation}.requestBody`,
+    responses: `${operation}.responses`,
+    success: `${operation}.responses.${operations.create.status}`,
+    security: openapi("components.securitySchemes"),
   };
 }
 

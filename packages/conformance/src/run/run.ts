@@ -8,7 +8,6 @@ import { type IdRange, IdSource } from "../plants/ids.ts";
 import type { Contents } from "../requests/contents.ts";
 import { DescribedResponses } from "../requests/described-responses.ts";
 import { accepted, expectPlant } from "../requests/expectations.ts";
-import { rulesOfErrors } from "../requests/rule-cases.ts";
 import { RuleContext } from "../requests/rule-context.ts";
 import type { RunState, Target } from "../requests/run-state.ts";
 import { TestClient } from "../requests/test-client.ts";
@@ -100,12 +99,12 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
         : { rule, outcome: "blocked", reason: gone, failures: [] },
     );
   }
-  const watchOf = (id: string) => watches.find(({ ruleId }) => ruleId === id);
-  const [first = "", second] = rulesOfErrors;
-  const results = ran.map((result) => {
-    const { id } = result.rule;
-    return withWatch(result, watchOf(id), id === second ? watchOf(first) : undefined);
-  });
+  const results = ran.map((result) =>
+    withWatch(
+      result,
+      watches.find(({ ruleId }) => ruleId === result.rule.id),
+    ),
+  );
   return {
     url: reportText(target.url.href.replace(/\/$/, ""), state.secrets),
     version,
@@ -225,25 +224,14 @@ async function check(rule: Rule, state: RunState): Promise<RuleContext> {
   return context;
 }
 
-/**
- * Adds what the responses of all rules have shown.
- *
- * @param cause a rule whose failures are not this rule's, too.
- */
-function withWatch(result: RuleResult, watch: Watch | undefined, cause: Watch | undefined): RuleResult {
+/** Adds what the responses of all rules have shown. */
+function withWatch(result: RuleResult, watch: Watch | undefined): RuleResult {
   if (watch === undefined) return result;
-  const named = [...(cause?.failures.keys() ?? [])];
-  const own = [...watch.failures.values()].filter(({ message }) => !named.includes(message));
-  const failures = [...result.failures, ...own];
+  const failures = [...result.failures, ...watch.failures.values()];
   if (failures.length > 0) return { ...result, outcome: "fails", failures };
-  if (watch.failures.size > 0)
-    return { ...result, outcome: "blocked", reason: `blocked by ${cause?.ruleId}` };
   if (watch.responses > 0) return { ...result, outcome: "holds" };
-  return {
-    ...result,
-    outcome: "skipped",
-    reason: result.reason ?? "the run got no response that the rule is about",
-  };
+  const reason = result.reason ?? "the run got no response that the rule is about";
+  return { ...result, outcome: "skipped", reason };
 }
 
 export function countOutcomes(results: readonly RuleResult[]): Readonly<Record<Outcome | "rules", number>> {
