@@ -1,7 +1,8 @@
 // Writes the file from which a program that starts a sandbox learns its addresses.
 
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../base/operator-error.ts";
+import { PartialFile } from "../transfer/partial-file.ts";
 
 interface ReadyState {
   readonly url: string;
@@ -37,14 +38,12 @@ export class ReadyFile implements Disposable {
   }
 
   write(state: ReadyState): void {
-    // The random name and O_EXCL defeat a file or link that another user has put there.
-    const temporary = `${this.#path}.${crypto.randomUUID()}`;
     try {
       // Private: the token may be one that an operator has chosen.
-      writeFileSync(temporary, `${JSON.stringify(state)}\n`, { mode: 0o600, flag: "wx" });
-      renameSync(temporary, this.#path);
+      using file = new PartialFile(this.#path);
+      writeFileSync(file.path, `${JSON.stringify(state)}\n`);
+      file.rename();
     } catch (error) {
-      rmSync(temporary, { force: true });
       const { code } = error as NodeJS.ErrnoException;
       throw new OperatorError(
         `--ready-file ${this.#path} cannot be written (${code}); name a file in a folder that is writable`,

@@ -1,13 +1,13 @@
 // Loads the seeds of a sandbox, the plants that it starts with and that a reset brings back, from
 // files of CSV or JSON, or from the examples of the contract.
 
-import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import { ApiError } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Collection, Plant } from "../contract/contract.ts";
 import { conflictError } from "../contract/plant.ts";
 import { type PlantStore, toEntries } from "../store/plant-store.ts";
+import { fileNameOf, findFiles } from "../transfer/collection-files.ts";
 import { formatOfName, openContent } from "../transfer/content.ts";
 import { readRecords } from "../transfer/file-format.ts";
 import type { ImportRecord } from "../transfer/record-reader.ts";
@@ -36,7 +36,7 @@ export async function loadSeeds(seeds: string, store: SeededStore): Promise<read
     }
     return notes;
   }
-  for (const [collection, file] of seedFiles(seeds, collections)) await loadFile(collection, file, store);
+  for (const { collection, file } of seedFiles(seeds, collections)) await loadFile(collection, file, store);
   return [];
 }
 
@@ -44,31 +44,25 @@ export async function loadSeeds(seeds: string, store: SeededStore): Promise<read
 function seedFiles(
   path: string,
   collections: readonly Collection[],
-): (readonly [collection: Collection, file: string])[] {
-  const names = collections.map((collection) => encodeURIComponent(collection.name));
+): { readonly collection: Collection; readonly file: string }[] {
+  const example = `${collections.map(fileNameOf)[0]}.ndjson`;
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
     const [only, ...others] = collections;
-    if (only !== undefined && others.length === 0) return [[only, path]];
+    if (only !== undefined && others.length === 0) return [{ collection: only, file: path }];
     throw new OperatorError(
       only === undefined
         ? `--seed ${path}: the contract has no collection`
-        : `--seed ${path}: the contract has several collections; name a folder with a file for each, such as ${names[0]}.ndjson`,
+        : `--seed ${path}: the contract has several collections; name a folder with a file for each, such as ${example}`,
       2,
     );
   }
-  const visible = readdirSync(path).filter((file) => !file.startsWith("."));
-  return visible.toSorted().map((file) => {
-    const index = names.findIndex(
-      (name) => file === name || new RegExp(`^${RegExp.escape(name)}\\.[a-z]+(?:\\.gz)?$`).test(file),
+  const { files, others } = findFiles(collections, path, "--seed");
+  if (others[0] !== undefined)
+    throw new OperatorError(
+      `--seed ${path}: ${others[0]} does not have the name of a collection, such as ${example}`,
+      2,
     );
-    const collection = collections[index];
-    if (collection === undefined)
-      throw new OperatorError(
-        `--seed ${path}: ${file} does not have the name of a collection, such as ${names[0]}.ndjson`,
-        2,
-      );
-    return [collection, join(path, file)];
-  });
+  return files;
 }
 
 async function loadFile(collection: Collection, file: string, store: SeededStore): Promise<void> {

@@ -4,15 +4,12 @@
 import {
   chmodSync,
   chownSync,
-  closeSync,
   constants,
   copyFileSync,
   existsSync,
   linkSync,
   lstatSync,
-  openSync,
   readlinkSync,
-  renameSync,
   rmSync,
   statSync,
 } from "node:fs";
@@ -36,6 +33,7 @@ import {
 } from "../store/sqlite/files.ts";
 import { findStore, isPlantStore, schemaVersion } from "../store/sqlite/migrations.ts";
 import { assertOwnWal } from "../store/sqlite/wal-owner.ts";
+import { PartialFile } from "./partial-file.ts";
 
 /** The contents of a verified copy. */
 interface CopiedStore {
@@ -63,10 +61,10 @@ export function backUp(database: string, file: string): CopiedStore {
     using copy = new PartialFile(file);
     copyStore(path, copy.path);
     const copied = verifyCopy(copy.path, "the copy");
-    copy.finish(statSync(path).mode & ~process.umask());
+    finish(copy, statSync(path).mode & ~process.umask());
     // Again, as the copy may have taken long.
     assertNew(file);
-    copy.link();
+    link(copy, file);
     return copied;
   });
 }
@@ -101,12 +99,12 @@ export function restore(database: string, backup: string, overwrite: boolean): C
     const replaced = statSync(target, { throwIfNoEntry: false });
     // Root may restore the store of a server that runs as another user.
     if (replaced !== undefined && process.getuid?.() === 0) chownSync(copy.path, replaced.uid, replaced.gid);
-    copy.finish(replaced?.mode ?? statSync(backup).mode & ~process.umask());
+    finish(copy, replaced?.mode ?? statSync(backup).mode & ~process.umask());
     // Again, as the copy may have taken long.
     assertFree(target, path, overwrite);
     using _ = isEmpty(target) ? undefined : lockStore(target, path);
     for (const file of sidecarFilesAt(target)) rmSync(file);
-    renameSync(copy.path, target);
+    copy.rename();
     fsyncDirectory(target);
     // Last, as it belongs to the store that was replaced.
     rmSync(target + failureMarkerSuffix, { force: true });
@@ -189,43 +187,24 @@ function assertFree(target: string, path: string, overwrite: boolean): void {
     throw new OperatorError(`${existing} exists; move it away, or replace the whole store with --force`);
 }
 
-/**
- * A file that is made next to a target, whose name it gets. Until then only its owner can read it.
- * A killed process leaves it behind.
- */
-class PartialFile implements Disposable {
-  readonly path: string;
-  readonly #target: string;
+/** Gives a copy its mode, and puts it on stable storage. */
+function finish(copy: PartialFile, mode: number): void {
+  chmodSync(copy.path, mode & 0o666);
+  fsyncFile(copy.path);
+}
 
-  constructor(target: string) {
-    this.#target = target;
-    this.path = `${target}.${crypto.randomUUID().slice(0, 8)}.partial`;
-    closeSync(openSync(this.path, "wx", 0o600));
+/** Gives a copy the name of a new file. Throws an OperatorError if another process has made that. */
+function link(copy: PartialFile, file: string): void {
+  try {
+    linkSync(copy.path, file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") throw existsAlready(file);
+    // Some file systems, such as exFAT, have no hard links.
+    if (code !== "EPERM" && code !== "ENOTSUP") throw error;
+    copy.rename();
   }
-
-  /** Gives it a mode, and puts it on stable storage. */
-  finish(mode: number): void {
-    chmodSync(this.path, mode & 0o666);
-    fsyncFile(this.path);
-  }
-
-  /** Gives it the name of the target, unless another process has made that file meanwhile. */
-  link(): void {
-    try {
-      linkSync(this.path, this.#target);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === "EEXIST") throw existsAlready(this.#target);
-      // Some file systems, such as exFAT, have no hard links.
-      if (code !== "EPERM" && code !== "ENOTSUP") throw error;
-      renameSync(this.path, this.#target);
-    }
-    fsyncDirectory(this.#target);
-  }
-
-  [Symbol.dispose](): void {
-    for (const file of [this.path, ...sidecarFilesAt(this.path)]) rmSync(file, { force: true });
-  }
+  fsyncDirectory(file);
 }
 
 /** Copies a store to a new file. No writer waits for it, but the WAL grows meanwhile. */

@@ -3,7 +3,7 @@
 // programs of the Mac write CR, and Python on Windows CR CR LF.
 //
 // import needs the line, the original text and the quoting of each record: csv-parse with these
-// options takes 2.9 µs per record, this parser 0.3 µs. A test compares the two.
+// options takes ten times as long. A test compares the two.
 
 import type { Collection, Field, Plant } from "../contract/contract.ts";
 
@@ -183,7 +183,7 @@ function mayContinue(next: number | undefined): boolean {
 
 /** The line ends in a text. */
 export function countLineEnds(text: string): number {
-  // Most records are one line: 5 ns, against 60.
+  // Most records are one line, which this finds sooner.
   if (!text.includes("\n") && !text.includes("\r")) return 0;
   return text.match(/\r\r\n|\r\n|[\r\n]/g)?.length ?? 0;
 }

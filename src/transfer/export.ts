@@ -18,7 +18,7 @@ export async function* exportText(
   const formatPlant = { ndjson: plantJson, csv: formatCsvRecord }[format];
   if (format === "csv") yield headerOf(columnNames(collection));
   for await (const some of plants) {
-    // Concatenated: 2 million plants take 0.37 s, and 0.7 s with an array and join.
+    // Concatenated, which takes half the time of an array and join.
     let text = "";
     for (const plant of some) text = `${text}${formatPlant(collection, plant)}\n`;
     yield text;

@@ -58,10 +58,7 @@ interface ImportOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Large enough that fsync is a small part of a commit: SQLite takes 2.0 s for 2 million plants in
- * batches of 5,000, and 1.2 s in batches of 20,000. It holds its lock for about 12 ms per batch.
- */
+/** Large enough that fsync is a small part of a commit; a server waits for one at most. */
 const batchPlantsMax = 20_000;
 
 /** The records of a batch, also rejected ones, in UTF-16 code units: bounds the memory. */

@@ -1,7 +1,7 @@
 // plantstore export: prints plants as NDJSON or CSV, all of them or a selection, or writes a file for
 // each collection.
 
-import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { OperatorError } from "../../base/operator-error.ts";
@@ -14,10 +14,11 @@ import { host } from "../../process/host.ts";
 import { formatCount, printError, printStored, unwritten } from "../../process/output.ts";
 import type { PlantStore } from "../../store/plant-store.ts";
 import type { SqlConnection } from "../../store/sql-connection.ts";
+import { fileNameOf } from "../../transfer/collection-files.ts";
 import { exportText, exportTextWithCreation } from "../../transfer/export.ts";
+import { PartialFile } from "../../transfer/partial-file.ts";
 import { Progress } from "../../transfer/progress.ts";
 import { withSettings } from "../command-options.ts";
-import { fileNameOf } from "./collection-files.ts";
 import { chosenCollection } from "./collection-setting.ts";
 import { assertFlags, flagOf, parseFieldFlags } from "./field-flags.ts";
 import { withStore } from "./with-store.ts";
@@ -73,7 +74,7 @@ async function exportAll(store: PlantStore, config: ExportConfig, args: readonly
   if ((config.collection ?? config.sinceId ?? args[0]) !== undefined)
     throw new OperatorError("--all exports every collection as a whole; leave the selection out", 2);
   const { collections } = store.contract;
-  const pathOf = ({ name }: Collection) => join(folder, `${fileNameOf(name)}.${format}`);
+  const pathOf = (each: Collection) => join(folder, `${fileNameOf(each)}.${format}`);
   const taken = collections.map(pathOf).find((path) => existsSync(path));
   if (taken !== undefined) throw new OperatorError(`${taken} exists already; name another folder with --all`);
   await using sql = await store.openSql();
@@ -92,21 +93,12 @@ async function exportAll(store: PlantStore, config: ExportConfig, args: readonly
   }
 }
 
-/** Writes a file that only its owner can read. An interrupted export leaves none that looks whole. */
+/** An interrupted export leaves no file that looks whole. */
 async function writeWhole(path: string, texts: AsyncIterable<string>): Promise<void> {
-  // The random name and O_EXCL defeat a file or link that another user has put there.
-  const partial = `${path}.${crypto.randomUUID().slice(0, 8)}.partial`;
-  const descriptor = openSync(partial, "wx", 0o600);
-  try {
-    // Bun's writeFile pads the texts of a generator with NUL bytes.
-    for await (const text of texts) appendFileSync(descriptor, text);
-    renameSync(partial, path);
-  } catch (error) {
-    rmSync(partial, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = new PartialFile(path);
+  // Bun's writeFile pads the texts of a generator with NUL bytes.
+  for await (const text of texts) appendFileSync(file.path, text);
+  file.rename();
 }
 
 /** The texts of an export, which count its plants. */

@@ -11,6 +11,7 @@ import { host } from "../../process/host.ts";
 import { printError, printStoredLines } from "../../process/output.ts";
 import { InterruptSignal } from "../../process/signals.ts";
 import type { PlantStore } from "../../store/plant-store.ts";
+import { findFiles } from "../../transfer/collection-files.ts";
 import { formatOfName } from "../../transfer/content.ts";
 import { type ImportCounts, newCounts, StoreUnavailable } from "../../transfer/import.ts";
 import { ImportJob } from "../../transfer/import-job.ts";
@@ -18,7 +19,6 @@ import { Progress } from "../../transfer/progress.ts";
 import { RejectedFile } from "../../transfer/rejections.ts";
 import { openSource } from "../../transfer/source.ts";
 import { withSettings } from "../command-options.ts";
-import { findFiles } from "./collection-files.ts";
 import { chosenCollection } from "./collection-setting.ts";
 import { describeChange } from "./describe-change.ts";
 import { commandRun } from "./edit-plants.ts";
@@ -85,13 +85,13 @@ async function importAll(config: ImportConfig, signal: AbortSignal): Promise<voi
   const { files, others } = await withStore(
     database,
     "existing",
-    async ({ contract }) => findFiles(contract, allFolder),
+    async ({ contract }) => findFiles(contract.collections, allFolder, "--all"),
     { signal },
   );
   if (others.length > 0 && !quiet) printError(`not of a collection, and not imported: ${others.join(", ")}`);
   for (const each of files)
     try {
-      await importFile({ ...config, collection: each.collection }, signal, each.file);
+      await importFile({ ...config, collection: each.collection.name }, signal, each.file);
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
       throw new OperatorError(`${each.file}: ${error.message}`, error.exitCode);

@@ -14,7 +14,7 @@ export function passwordCommand(): Command {
       "ask for a password, or read a line of standard input, and print the hash for --admin-password-hash",
     )
     .action(async () => {
-      // It needs streams and readline, which take 9 ms of processor time to load.
+      // It loads streams and readline, which no other command needs.
       const { promptPassword } = await import("./password-prompt.ts");
       const password = await promptPassword("Password of the console: ");
       const { length } = Array.from(password);

@@ -9,7 +9,7 @@ import { withSettings } from "../command-options.ts";
 /** Longer than a commit of a store that can still commit. */
 const responseMsMax = 10_000;
 
-/** A start takes some 100 ms. */
+/** About the time of a start. */
 const retryMs = 100;
 
 /** Settings of the address only: systemd 252 hides a unit's credentials from ExecStartPost. */

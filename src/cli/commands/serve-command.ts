@@ -9,7 +9,7 @@ export function serveCommand(): Command {
     "run the server, and print its addresses; the first line is its base URL if standard output is not a terminal",
   );
   return withSettings(command, serverSettingNames, async (config) => {
-    // A separate module: importing serve.ts costs the help of all commands 30 ms.
+    // A separate module, so that the help of all commands does not load it.
     const { serve } = await import("../../process/serve.ts");
     await serve(config);
   });

@@ -75,7 +75,7 @@ export const parsePort = parseInteger(0, 65_535);
 export const parsePortOrOff = (text: string) => (text === "off" ? text : parsePort(text));
 
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word {
-  // Without Intl.ListFormat, whose first use takes 2.3 ms of each start.
+  // Without Intl.ListFormat, whose first use would slow each start.
   const list = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
   return parser((text) => words.find((word) => word === text), `is not ${list}`);
 }
@@ -154,7 +154,7 @@ export const parseHost = textThat(
   "is not an address such as 127.0.0.1 or ::1, a host name, or for all addresses 0.0.0.0 or ::",
 );
 
-/** With or without a zone. Loading node:net for its isIPv6 takes 6 ms of each start. */
+/** With or without a zone. Loading node:net for its isIPv6 would slow each start. */
 function isIpv6(text: string): boolean {
   const [, address] = /^([\da-f:.]+)(?:%[\w.-]+)?$/i.exec(text) ?? [];
   return address !== undefined && URL.canParse(`http://[${address}]/`);

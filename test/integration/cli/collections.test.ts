@@ -128,7 +128,7 @@ for (const engine of engines) {
     expect(readFileSync(join(out, "parcels.csv"), "utf8")).toBe("id,sender,weight,status\n7,Ada,,\n8,B,,\n");
     expect(await to(`import --all ${out}`)).toMatchObject({
       exitCode: 2,
-      stderr: `plantstore: ${out} has parcels.ndjson and parcels.csv; leave one file of parcels there\n`,
+      stderr: `plantstore: ${out} has parcels.csv and parcels.ndjson; leave one file of parcels there\n`,
     });
     for (const name of ["parcels", "couriers", "special-events"]) rmSync(join(out, `${name}.csv`));
 
