@@ -18,10 +18,12 @@ import { objectOfPairs, type Pair } from "./sent-values.ts";
 /**
  * Returns the value of a body, or its error: undefined if there is none, and the bytes of what is not
  * checked. A member that has a default and was not sent is added.
+ *
+ * @param readBytes called if the body may have the media type.
  */
 export type DescribedBody = (
   headers: Headers,
-  bytes: Uint8Array,
+  readBytes: () => Promise<Uint8Array | ApiError>,
 ) => Promise<{ readonly value: unknown } | ApiError>;
 
 /** Reads the described body of an operation; undefined if there is none, so that no body is read. */
@@ -40,16 +42,20 @@ export async function readDescribedBody(operation: Place): Promise<DescribedBody
     }),
   );
   if (media.length === 0) return undefined;
-  return async (headers, bytes) => {
+  return async (headers, readBytes) => {
     const sent = headers.get("content-type");
     // Clients name the type of their bodies also where they have none.
-    if (bytes.length === 0 && (sent === null || isJson(sent)))
+    const mayBeMissing = sent === null || isJson(sent);
+    const found = media.find(({ range }) => sent !== null && matchesMedia(sent, range));
+    const encoding = headers.get("content-encoding") ?? "identity";
+    const isUnfit = found === undefined || encoding.toLowerCase() !== "identity";
+    const bytes = isUnfit && !mayBeMissing ? undefined : await readBytes();
+    if (bytes instanceof ApiError) return bytes;
+    if (bytes?.length === 0 && mayBeMissing)
       return body.at("required").value === true
         ? new ApiError("invalidPlant", "The body is missing.")
         : { value: undefined };
-    const found = media.find(({ range }) => sent !== null && matchesMedia(sent, range));
-    const encoding = headers.get("content-encoding") ?? "identity";
-    if (found === undefined || encoding.toLowerCase() !== "identity") {
+    if (isUnfit || bytes === undefined) {
       const wanted = media.map(({ range }) => range).join(" or ");
       const given = `Content-Type is ${sent ?? "missing"}, and the Content-Encoding ${encoding}`;
       return new ApiError("unsupportedMediaType", `The ${given}; send ${wanted}, as it is.`);

@@ -1,8 +1,8 @@
 // Types the handlers of described operations by what openapi-typescript makes of the contract.
 
+import type { Result } from "../plants/define-operation.ts";
 import type { OwnCall } from "../plants/own-operation.ts";
 import type { CollectionTypes } from "../plants/own-store.ts";
-import type { Result } from "../plants/run-operation.ts";
 
 type Method = "get" | "put" | "post" | "delete" | "patch";
 

@@ -15,9 +15,9 @@ import {
 import { errorFormatOf } from "../openapi/description/error-shapes.ts";
 import { readAccess } from "../openapi/description/security.ts";
 import { Place } from "../openapi/document/place.ts";
+import { makeOperation, type Result, toReply } from "../plants/define-operation.ts";
 import { type OwnCall, ownCall } from "../plants/own-operation.ts";
 import type { CollectionTypes } from "../plants/own-store.ts";
-import { makeOperation, type Result, toReply } from "../plants/run-operation.ts";
 import { readDescribedBody } from "./described-body.ts";
 import { readDescribedParameters, type SentValues } from "./described-parameters.ts";
 import type { Handlers } from "./described-types.ts";
@@ -67,9 +67,7 @@ async function implementOne(
       const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];
       const parameters = readParameters({ headers, query, segments });
       if (parameters instanceof ApiError) return parameters;
-      const bytes = readBody && (await readBytes());
-      if (bytes instanceof ApiError) return bytes;
-      const body = bytes && (await readBody?.(headers, bytes));
+      const body = await readBody?.(headers, readBytes);
       return body instanceof ApiError ? body : { ...parameters, body: body?.value };
     },
     async handle(sent, call) {

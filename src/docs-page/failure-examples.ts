@@ -9,12 +9,12 @@ import { apiErrorMembers, type ErrorFormat } from "../contract/error-format.ts";
 import { bodyJson, conflictError, parsePlantJson } from "../contract/plant.ts";
 import { uncapitalized } from "../contract/words.ts";
 import type { Operation, OperationRow } from "../http/operation.ts";
-import { missingHeader } from "../http/required-headers.ts";
+import { missingHeader } from "../http/request-head.ts";
 import { type Route, routerOf } from "../http/router.ts";
 import { notServed, unservedOperations } from "../http/unserved-operations.ts";
-import { overloaded } from "../plants/create-errors.ts";
 import { createRow } from "../plants/create-plant.ts";
 import { checkPreconditions, entityTag } from "../plants/entity-tag.ts";
+import { overloaded } from "../plants/pending-create.ts";
 import type { Example } from "./description.ts";
 
 /** The names of examples that differ from those of their errors. */

@@ -1,6 +1,5 @@
-// Reads the body of a request within limits of bytes, time and memory, and checks its media type.
+// Reads the body of a request within limits of bytes, time and memory.
 
-import { MIMEType } from "node:util";
 import type { Caller } from "../auth/caller.ts";
 import { ApiError, unavailable } from "../base/errors.ts";
 import { shorten } from "../contract/plant.ts";
@@ -20,32 +19,6 @@ export interface BodyLimits {
 
 /** RFC 9110, section 8.6. Bun joins repeated fields with commas. */
 const wellFormedLength = /^[0-9]+$/;
-
-const jsonOnly = ["application/json"] as const;
-
-/** Why a body's format is not accepted; undefined if it is plain JSON in UTF-8. */
-export function checkMediaType(headers: Headers, types: readonly string[] = jsonOnly): ApiError | undefined {
-  const contentEncoding = headers.get("content-encoding");
-  if (contentEncoding !== null && contentEncoding.toLowerCase() !== "identity")
-    return unsupportedMediaType(`The Content-Encoding is ${contentEncoding}; send the JSON as it is.`);
-
-  const contentType = headers.get("content-type");
-  if (contentType === "application/json") return undefined;
-  const wanted = types.join(" or ");
-  if (contentType === null) return unsupportedMediaType(`The Content-Type is missing; send ${wanted}.`);
-
-  const mediaType = parseMediaType(contentType);
-  // Several header lines come as one, joined by commas.
-  if (mediaType === undefined || !types.includes(mediaType.essence)) {
-    const several = contentType.includes(",") ? `has several values, ${contentType}; send one,` : undefined;
-    return unsupportedMediaType(`The Content-Type ${several ?? `is ${contentType}; send`} ${wanted}.`);
-  }
-  const charset = mediaType.params.get("charset");
-  if (charset !== null && !/^utf-?8$/i.test(charset)) {
-    return unsupportedMediaType(`The Content-Type has charset ${charset}; send ${wanted}, which is UTF-8.`);
-  }
-  return undefined;
-}
 
 /** The request whose body is read: `start` keeps its memory and its time-out in these fields. */
 export interface BodyOwner {
@@ -220,19 +193,6 @@ class BodyTimeouts {
     const message = `The body did not arrive within ${seconds} ${seconds === 1 ? "second" : "seconds"}; sending it again is safe.`;
     return new ApiError("requestTimeout", message);
   }
-}
-
-function parseMediaType(text: string): MIMEType | undefined {
-  try {
-    return new MIMEType(text);
-  } catch {
-    // MIMEType throws for a malformed media type, and for nothing else.
-    return undefined;
-  }
-}
-
-function unsupportedMediaType(message: string): ApiError {
-  return new ApiError("unsupportedMediaType", message);
 }
 
 function badLength(contentLength: string): ApiError {

@@ -3,11 +3,15 @@
 // them wins.
 
 import type { Caller } from "../auth/caller.ts";
-import { type ApiError, internalError, unavailable } from "../base/errors.ts";
+import { ApiError, internalError, unavailable } from "../base/errors.ts";
 import { hasLongBody } from "../base/long-body.ts";
+import { OperatorError } from "../base/operator-error.ts";
 import type { CalledOperation, Clock, Emit, Result } from "../base/server-event.ts";
 import type { Contract } from "../contract/contract.ts";
 import { type ErrorFormat, formOf } from "../contract/error-format.ts";
+import { TurnTimeout } from "../store/groups.ts";
+import { PlantTooLarge } from "../store/plant-store.ts";
+import { WrongStatement } from "../store/sql-connection.ts";
 import { type BodyOwner, noSlot } from "./body-reader.ts";
 import type { RateLimitResult } from "./rate-limit.ts";
 import { requestIdOf, traceIdOf } from "./request-id.ts";
@@ -16,6 +20,17 @@ import type { TickBudget } from "./tick-budget.ts";
 
 /** The status that nginx logs for a client that has left; HTTP has none. */
 const clientClosedRequest = 499;
+
+/** The error of an operation that found no turn, or no memory for what it reads or returns. */
+export function notRun(): ApiError {
+  return unavailable("The server is overloaded and did not run the operation");
+}
+
+/** The error of what the store has no room for in one row: on PostgreSQL some 8 KB of short values. */
+export const rowTooLarge = new ApiError(
+  "contentTooLarge",
+  "The values are more than the store can keep in one row; send fewer or shorter ones.",
+);
 
 /** The route of a request, as far as the log, metrics and traces need it. */
 export interface RequestRoute {
@@ -93,21 +108,22 @@ export class Exchange implements BodyOwner {
   }
 
   /** Claims the response; false if it is decided already. Whoever has claimed it responds once. */
-  claim(): boolean {
+  #claim(): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
     return true;
   }
 
-  /** Sends the response to a create that has claimed it. */
-  sendCreated(response: Response, result: "created" | "unchanged"): void {
+  /** Responds to a create. */
+  replyCreated(response: Response, result: "created" | "unchanged"): void {
+    if (!this.#claim()) return;
     this.#complete(response.status, result, undefined);
     this.#send(response);
   }
 
   /** Responds to an operation other than a create. */
   reply(response: Response): void {
-    if (!this.claim()) return;
+    if (!this.#claim()) return;
     this.#paced(() => {
       response.headers.set("X-Request-Id", this.requestId);
       this.#complete(response.status, "completed", undefined);
@@ -117,8 +133,8 @@ export class Exchange implements BodyOwner {
 
   /** Responds with an error. */
   reject(error: ApiError): void {
-    if (!this.claim()) return;
-    const send = this.#guarded(() => this.sendError(error));
+    if (!this.#claim()) return;
+    const send = this.#guarded(() => this.#sendError(error));
     if (!this.request.bodyUsed && hasLongBody(this.request.headers)) {
       // Sent at once: Bun buffers the body until the response. With pacing, 1,000 clients with a
       // megabyte each took 1 GB.
@@ -128,27 +144,35 @@ export class Exchange implements BodyOwner {
   }
 
   /**
-   * Ends an exchange that has met an exception.
+   * Ends the exchange with what was thrown.
    *
    * @param isRepeatable whether the client may send the request again.
    */
-  fail(error: unknown, isRepeatable = true): void {
+  fail(thrown: unknown, isRepeatable = true): void {
     if (this.#isSettled) return;
-    this.#shared.emit({ kind: "internalError", requestId: this.requestId, error });
-    this.reject(internalError(isRepeatable));
+    // Bun rejects the reading of a body with it.
+    if (thrown instanceof DOMException && this.request.signal.aborted) this.#abort();
+    else this.reject(this.#errorOf(thrown, isRepeatable));
   }
 
-  /** Responds to an operation that the store has failed. See `fail`. */
-  failStore({ message }: Error, isRepeatable = true): void {
-    if (this.#isSettled) return;
-    const operation = this.#route.operation?.operationId ?? this.#route.method;
-    this.#shared.emit({ kind: "operationFailed", operation, reason: message });
-    this.reject(unavailable("The store cannot be used now", isRepeatable));
+  /** An exception is a bug, unless it is an error of the store. */
+  #errorOf(thrown: unknown, isRepeatable: boolean): ApiError {
+    const { emit } = this.#shared;
+    if (thrown instanceof ApiError) return thrown;
+    if (thrown instanceof TurnTimeout) return notRun();
+    if (thrown instanceof PlantTooLarge) return rowTooLarge;
+    if (thrown instanceof OperatorError && !(thrown instanceof WrongStatement)) {
+      const operation = this.#route.operation?.operationId ?? this.#route.method;
+      emit({ kind: "operationFailed", operation, reason: thrown.message });
+      return unavailable("The store cannot be used now", isRepeatable);
+    }
+    emit({ kind: "internalError", requestId: this.requestId, error: thrown });
+    return internalError(isRepeatable);
   }
 
   /** Ends an exchange whose client has aborted its body. */
-  abort(): void {
-    if (!this.claim()) return;
+  #abort(): void {
+    if (!this.#claim()) return;
     this.#complete(clientClosedRequest, "clientAborted", undefined);
     // Nobody receives it.
     this.#send(new Response(null, { status: clientClosedRequest }));
@@ -168,13 +192,12 @@ export class Exchange implements BodyOwner {
         send();
       } catch (error) {
         this.#shared.emit({ kind: "internalError", requestId: this.requestId, error });
-        this.sendError(internalError(false));
+        this.#sendError(internalError(false));
       }
     };
   }
 
-  /** Sends the error of whoever has claimed the response. */
-  sendError(error: ApiError): void {
+  #sendError(error: ApiError): void {
     const format = this.#route.operation?.errors ?? this.#shared.contract.errors;
     this.#complete(formOf(format, error.code).status, error.code, error.details.logged ?? error.message);
     this.#send(errorResponse(format, error, this.requestId));

@@ -1,7 +1,7 @@
 // Defines an operation of the public listener, and the parts of the server that it uses.
 
 import type { Authenticator } from "../auth/authenticator.ts";
-import type { ResolveCreator } from "../auth/caller.ts";
+import type { AuthResult, ResolveCreator } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
 import type { CalledOperation } from "../base/server-event.ts";
 import type { Access } from "../contract/access.ts";
@@ -61,6 +61,32 @@ export interface OperationServices {
   readonly storeOf: ((callerKey: string) => OperationStore) | undefined;
 }
 
+/**
+ * Finds the caller of a request, and counts it where callers have a rate: this comes first in every
+ * operation. Returns a promise only if `authenticate` does.
+ */
+export function admit(
+  exchange: Exchange,
+  { authenticator, rateLimit }: Pick<OperationServices, "authenticator" | "rateLimit">,
+  access: Access,
+): ApiError | undefined | Promise<ApiError | undefined> {
+  const result = authenticator.authenticate(exchange.request.headers, access);
+  return result instanceof Promise
+    ? result.then((each) => admitCaller(exchange, each, rateLimit))
+    : admitCaller(exchange, result, rateLimit);
+}
+
+function admitCaller(
+  exchange: Exchange,
+  caller: AuthResult,
+  rateLimit: RateLimit | undefined,
+): ApiError | undefined {
+  if (caller instanceof ApiError) return caller;
+  exchange.caller = caller;
+  exchange.rateLimit = rateLimit?.consume(caller);
+  return exchange.rateLimit?.error;
+}
+
 /** Responds with an error to callers with credentials, and with theirs to others. Never rejects. */
 export async function rejectAuthenticated(
   exchange: Exchange,
@@ -68,10 +94,8 @@ export async function rejectAuthenticated(
   error: ApiError,
 ): Promise<void> {
   try {
-    const caller = await authenticator.authenticate(exchange.request.headers, contract.access);
-    if (caller instanceof ApiError) return exchange.reject(caller);
-    exchange.caller = caller;
-    exchange.reject(error);
+    const refused = await admit(exchange, { authenticator, rateLimit: undefined }, contract.access);
+    exchange.reject(refused ?? error);
   } catch (failure) {
     exchange.fail(failure);
   }

@@ -4,14 +4,12 @@ import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
 import type { Collection, Plant } from "../contract/contract.ts";
 import { parseCreate, sampleBody } from "../contract/plant.ts";
-import { checkMediaType } from "../http/body-reader.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Operation, OperationRow, OperationServices } from "../http/operation.ts";
-import { checkHeaders } from "../http/required-headers.ts";
+import { admit, type Operation, type OperationRow, type OperationServices } from "../http/operation.ts";
+import { checkHead, jsonOnly } from "../http/request-head.ts";
 import { ChosenId } from "./chosen-id.ts";
-import { overloaded } from "./create-errors.ts";
 import { CreateKey, idempotencyKey } from "./new-ids.ts";
-import { type CreateTarget, PlantCreate } from "./pending-create.ts";
+import { type CreateTarget, overloaded, PlantCreate } from "./pending-create.ts";
 
 /** The row of the create in the table of operations. */
 export function createRow(collection: Collection): OperationRow {
@@ -54,32 +52,26 @@ export function itemPathOf(
 async function createPlant(
   target: CreateTarget,
   exchange: Exchange,
-  { authenticator, resolveCreator, rateLimit, bodyReader, groupCommit }: OperationServices,
+  services: OperationServices,
 ): Promise<void> {
   const { collection } = target;
+  const { resolveCreator, bodyReader, groupCommit } = services;
+  const { access, headers: required } = collection.operations.create;
   try {
-    const { headers } = exchange.request;
-    const authenticated = authenticator.authenticate(headers, collection.operations.create.access);
-    const caller = authenticated instanceof Promise ? await authenticated : authenticated;
-    if (caller instanceof ApiError) return exchange.reject(caller);
-    exchange.caller = caller;
-
-    const rate = rateLimit?.consume(caller);
-    exchange.rateLimit = rate;
-    if (rate?.error !== undefined) return exchange.reject(rate.error);
+    const admitting = admit(exchange, services, access);
+    const refused = admitting instanceof Promise ? await admitting : admitting;
+    if (refused !== undefined) return exchange.reject(refused);
+    const caller = exchange.caller as Caller;
 
     // Checked before the body is read: under overload a rejection must be cheap.
     if (groupCommit.isFullFor(caller.key)) return exchange.reject(overloaded(collection));
 
-    const unsupported = checkMediaType(headers);
-    if (unsupported !== undefined) return exchange.reject(unsupported);
-
-    const { headers: required } = collection.operations.create;
-    const unfit = required && checkHeaders(headers, required);
-    if (unfit !== undefined) return exchange.reject(unfit);
-
+    const { headers } = exchange.request;
     const key = collection.id.isRequired ? undefined : createKey(collection, caller, headers);
     if (key instanceof ApiError) return exchange.reject(key);
+
+    const unfit = checkHead(headers, required, jsonOnly);
+    if (unfit !== undefined) return exchange.reject(unfit);
 
     let plant: Plant;
     let chosen: ChosenId | undefined;
@@ -101,9 +93,6 @@ async function createPlant(
         const unavailable = await resolveCreator(caller);
         if (unavailable !== undefined) return exchange.reject(unavailable);
       }
-    } catch (error) {
-      if (!exchange.request.signal.aborted) throw error;
-      return exchange.abort();
     } finally {
       bodyReader.end(exchange);
     }

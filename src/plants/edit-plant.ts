@@ -9,13 +9,13 @@ import type { Operation } from "../http/operation.ts";
 import type { OperationDocument } from "../http/operation-document.ts";
 import { parseExactJson } from "../json/exact-json.ts";
 import { type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
+import type { Reply } from "./define-operation.ts";
 import { defineOperation } from "./define-operation.ts";
 import { type EditKind, editedPlant, parseEdit } from "./edit-bodies.ts";
 import { type Edited, editOne } from "./edit-one.ts";
 import { entityTag } from "./entity-tag.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
-import type { Reply } from "./run-operation.ts";
 
 /** The media type of a merge patch. */
 const mergePatchType = "application/merge-patch+json";

@@ -2,10 +2,10 @@
 
 import { ApiError } from "../base/errors.ts";
 import type { Operation } from "../http/operation.ts";
+import type { OperationCall } from "./define-operation.ts";
 import { type DeclaredInput, defineOperation, type OperationOptions } from "./define-operation.ts";
 import { type CollectionTypes, type OwnStore, ownStore } from "./own-store.ts";
 import type { Parameters } from "./parameters.ts";
-import type { OperationCall } from "./run-operation.ts";
 
 /** The argument of the handler of an operation of one's own, besides what was sent. */
 export interface OwnCall<Types extends CollectionTypes>

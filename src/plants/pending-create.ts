@@ -1,17 +1,19 @@
 // One create from its parsed body to its response: the group commit queues this object and settles it
 // with the outcome.
 
-import type { Collection, Plant, Values } from "../contract/contract.ts";
-import type { ResponseDetails } from "../contract/plant.ts";
+import { ApiError, unavailable } from "../base/errors.ts";
+import type { Collection, Plant } from "../contract/contract.ts";
+import { conflictError, type ResponseDetails } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import type { Exchange } from "../http/exchange.ts";
+import { type Exchange, rowTooLarge } from "../http/exchange.ts";
 import { plantResponse } from "../http/responses.ts";
 import type { CreateOutcome, CreateQueue, PendingCreate } from "../store/group-commit.ts";
-import { createdVersion, type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
+import type { NewEntry } from "../store/plant-store.ts";
+import { createdVersion, findPlants, type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
+import type { SqlConnection } from "../store/sql-connection.ts";
 import type { ChosenId, FreeIds } from "./chosen-id.ts";
-import { errorOfOutcome, unreadable } from "./create-errors.ts";
 import { entityTag } from "./entity-tag.ts";
-import type { readByKey } from "./recorded-plant.ts";
+import { readByKey } from "./recorded-plant.ts";
 
 /** A collection, and what its creates need besides. */
 export interface CreateTarget {
@@ -25,13 +27,13 @@ export interface CreateTarget {
    * section 15.3.2.
    */
   readonly itemPath: readonly string[] | undefined;
-  /**
-   * Reads a plant that was stored before, and rejects if it cannot; undefined where the success of
-   * a retry says nothing of it.
-   */
-  readonly readStored: ((id: PlantId) => Promise<StoredPlant>) | undefined;
-  /** See readByKey of recorded-plant.ts; undefined where the server chooses no ids. */
-  readonly readByKey?: ((key: string, values: Values) => ReturnType<typeof readByKey>) | undefined;
+  /** Reads what was stored before; undefined where the success of a retry says nothing of it. */
+  readonly sql: Pick<SqlConnection, "query"> | undefined;
+}
+
+/** Whether the retry of a create with an id of the client says when that was, or has an ETag. */
+export function readsRetries({ operations: { create, replace, change } }: Collection): boolean {
+  return (create.response?.createdName ?? create.response?.updatedName ?? replace ?? change) !== undefined;
 }
 
 type Times = Pick<ResponseDetails, "createdAt" | "changedAt">;
@@ -67,12 +69,16 @@ export class PlantCreate implements PendingCreate {
   }
 
   settle(outcome: CreateOutcome, createdAt?: number): void {
-    if (outcome === "created") this.#accept(createdAt);
-    else if (outcome === "taken" && this.#chosen !== undefined) void this.#tryAnotherId(this.#chosen);
+    const { sql } = this.#target;
+    if (outcome === "created") this.#accept("created", { createdAt });
+    else if (outcome === "taken" && this.#chosen !== undefined)
+      this.#finish(this.#tryAnotherId(this.#chosen));
     else if (outcome !== "unchanged" && outcome !== "conflict") this.#reject(outcome);
-    else if (typeof this.key === "string") void this.#settleRetry(this.key);
-    else if (outcome === "unchanged") this.#acceptAgain();
-    else this.#reject(outcome);
+    else if (typeof this.key === "string" && sql !== undefined)
+      this.#finish(this.#settleRetry(sql, this.key));
+    else if (outcome === "conflict") this.#reject(outcome);
+    else if (sql !== undefined && readsRetries(this.collection)) this.#finish(this.#acceptAgain(sql));
+    else this.#accept("unchanged", {});
   }
 
   fail(error: unknown): void {
@@ -80,61 +86,52 @@ export class PlantCreate implements PendingCreate {
     this.#exchange.fail(error, this.key !== null);
   }
 
-  #accept(createdAt: number | undefined): void {
-    if (this.#exchange.claim()) this.#send("created", { createdAt });
-  }
-
-  /** Responds to a create whose plant is stored under the id that the client has chosen. */
-  #acceptAgain(): void {
-    if (!this.#exchange.claim()) return;
-    const { readStored, collection } = this.#target;
-    if (readStored === undefined) this.#send("unchanged", {});
-    else
-      readStored(this.plant.id).then(
-        (stored) => this.#sendStored(stored),
-        () => this.#exchange.sendError(unreadable(collection)),
-      );
+  /** The store has this create no longer in its queue: an exception would be lost. */
+  #finish(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#exchange.fail(error));
   }
 
   async #tryAnotherId(chosen: ChosenId): Promise<void> {
-    try {
-      const id = await chosen.another(this.#target.freeIds);
-      if (id === undefined) return this.#reject("taken");
-      this.plant = { id, values: this.plant.values };
-      this.#queue.create(this);
-    } catch {
-      this.#reject("unavailable");
-    }
+    const id = await chosen.another(this.#target.freeIds);
+    if (id === undefined) return this.#reject("taken");
+    this.plant = { id, values: this.plant.values };
+    this.#queue.create(this);
+  }
+
+  /** Responds to a create whose plant is stored under the id that the client has chosen. */
+  async #acceptAgain(sql: Pick<SqlConnection, "query">): Promise<void> {
+    const { id } = this.plant;
+    this.#acceptStored((await findPlants(this.collection, sql, [id])).get(id));
   }
 
   /**
    * Responds to a create whose key has created a plant before. If that was with this body, the request
    * was sent again, and gets the plant as it is now.
    */
-  async #settleRetry(key: string): Promise<void> {
-    try {
-      const found = await this.#target.readByKey?.(key, this.plant.values);
-      if (found === undefined) throw new Error("The server does not choose ids");
-      if (!found.isSame) {
-        this.plant = found.stored;
-        this.#reject("conflict");
-      } else if (this.#exchange.claim()) this.#sendStored(found.stored);
-    } catch {
-      this.#exchange.reject(unreadable(this.collection));
-    }
+  async #settleRetry(sql: Pick<SqlConnection, "query">, key: string): Promise<void> {
+    const found = await readByKey(sql, this.collection, key, this.plant.values);
+    if (found?.isSame !== false) return this.#acceptStored(found?.stored);
+    this.plant = found.stored;
+    this.#reject("conflict");
+  }
+
+  /** @param stored undefined if it was deleted after the commit had found it. */
+  #acceptStored(stored: StoredPlant | undefined): void {
+    if (stored !== undefined) {
+      this.plant = stored;
+      this.#accept("unchanged", timesOf(stored), stored.version);
+    } else
+      this.#exchange.reject(
+        unavailable(`The ${this.collection.words.one} was stored before, and has just been deleted`),
+      );
   }
 
   #reject(outcome: Exclude<CreateOutcome, "created" | "unchanged">): void {
     this.#exchange.reject(errorOfOutcome(outcome, this.collection, this.plant, this.key));
   }
 
-  #sendStored(stored: StoredPlant): void {
-    this.plant = stored;
-    this.#send("unchanged", timesOf(stored), stored.version);
-  }
-
   /** @param times none for a plant that may be stored in other words, such as 19.9 for 19.90. */
-  #send(outcome: "created" | "unchanged", times: Times, version?: bigint): void {
+  #accept(outcome: "created" | "unchanged", times: Times, version?: bigint): void {
     const { collection, itemPath } = this.#target;
     const { replace, change } = collection.operations;
     const exchange = this.#exchange;
@@ -146,6 +143,50 @@ export class PlantCreate implements PendingCreate {
     }
     if (itemPath !== undefined)
       response.headers.set("Location", itemPath.join(encodeURIComponent(String(this.plant.id))));
-    exchange.sendCreated(response, outcome);
+    exchange.replyCreated(response, outcome);
   }
+}
+
+/**
+ * The error of a plant that was not stored, or of which this is not known.
+ *
+ * @param key that of its create.
+ */
+export function errorOfOutcome(
+  outcome: Exclude<CreateOutcome, "created" | "unchanged">,
+  collection: Collection,
+  plant: Plant,
+  key?: NewEntry["key"],
+): ApiError {
+  const { one } = collection.words;
+  switch (outcome) {
+    case "conflict":
+      return conflictError(collection, plant, typeof key === "string");
+    case "taken":
+      return new ApiError(
+        "unavailable",
+        `No id is left for another ${one}: all that the contract allows are taken. Nothing was stored.`,
+      );
+    case "tooLarge":
+      return rowTooLarge;
+    case "overloaded":
+      return overloaded(collection);
+    case "closed":
+      return unavailable(`The server is stopping and did not store the ${one}`);
+    case "unavailable":
+      // Sent again, the plant would get another id.
+      if (key === null)
+        return new ApiError(
+          "unavailable",
+          `The store cannot be written now, and the ${one} may have been stored; check before you send it again, or send an Idempotency-Key.`,
+        );
+      return unavailable(
+        `The store cannot be written now, and it is not known whether the ${one} was stored`,
+      );
+  }
+}
+
+/** The error of a create that finds the queue full, or its caller's share of it. */
+export function overloaded({ words }: Collection): ApiError {
+  return unavailable(`The server is overloaded and did not store the ${words.one}`);
 }

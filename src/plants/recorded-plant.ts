@@ -9,7 +9,6 @@ import { scanJson } from "../json/json-scanner.ts";
 import { hasKeySql, keyColumn } from "../store/shared/create-key.ts";
 import {
   createdVersion,
-  findPlants,
   type StoredPlant,
   type StoredRow,
   storedColumns,
@@ -47,20 +46,20 @@ export function faultOfRecorded(collection: Collection, { id, values }: Plant): 
 }
 
 /**
- * Reads the plant that has a key, and whether it was created with these values. Rejects if it was
- * deleted meanwhile, and as the store does.
+ * Reads the plant that has a key, and whether it was created with these values; undefined if it was
+ * deleted meanwhile. Rejects as the store does.
  */
 export async function readByKey(
   sql: Pick<SqlConnection, "query">,
   collection: Collection,
   key: string,
   values: Values,
-): Promise<{ readonly stored: StoredPlant; readonly isSame: boolean }> {
+): Promise<{ readonly stored: StoredPlant; readonly isSame: boolean } | undefined> {
   const [row] = await sql.query<StoredRow>(
     `SELECT ${storedColumns(collection)} FROM "${collection.table}" WHERE ${keyColumn} = $1 AND ${hasKeySql}`,
     [key],
   );
-  if (row === undefined) throw new Error("There is no plant with this key");
+  if (row === undefined) return undefined;
   const stored = toStored(collection, row);
   const { id, createdAt } = stored;
   // An earlier plant with this id had another time of creation. The index has the edits in the order of
@@ -72,15 +71,4 @@ export async function readByKey(
   );
   const created = first?.before == null ? stored : parseRecorded(collection, id, first.before);
   return { stored, isSame: !("code" in created) && isSameCreate(collection, created.values, values) };
-}
-
-/** Reads a plant. Rejects if it was deleted, and as the store does. */
-export async function readStored(
-  sql: Pick<SqlConnection, "query">,
-  collection: Collection,
-  id: PlantId,
-): Promise<StoredPlant> {
-  const stored = (await findPlants(collection, sql, [id])).get(id);
-  if (stored === undefined) throw new Error(`There is no plant ${id}`);
-  return stored;
 }

@@ -33,8 +33,7 @@ import { unservedOperations, withoutThose } from "../http/unserved-operations.ts
 import { freeIdsOf } from "../plants/chosen-id.ts";
 import { createOperation, itemPathOf } from "../plants/create-plant.ts";
 import { idMaker, randomProcess } from "../plants/new-ids.ts";
-import type { CreateTarget } from "../plants/pending-create.ts";
-import { readByKey, readStored } from "../plants/recorded-plant.ts";
+import { type CreateTarget, readsRetries } from "../plants/pending-create.ts";
 import { type CreateQueue, GroupCommit, type ServerStore } from "../store/group-commit.ts";
 import { openOperationStore } from "../store/operation-store.ts";
 import { keepsKeys } from "../store/shared/create-key.ts";
@@ -292,14 +291,10 @@ async function startService(setup: Setup, options: ContractOptions, shared: Shar
     collection,
     newId: idMakers.get(collection) as () => PlantId,
     itemPath: itemPathOf(collection, publicPath, others),
-    readStored: single && readsRetries(collection) ? (id) => readStored(single, collection, id) : undefined,
+    sql: single,
     // Without an id a create may have an Idempotency-Key.
     freeIds:
       single && freeIdsOf(collection, single, () => emit({ kind: "idsExhausted", path: collection.path })),
-    readByKey:
-      single && keepsKeys(collection)
-        ? (key, values) => readByKey(single, collection, key, values)
-        : undefined,
   });
   const creates = collections.map((each) => createOperation(targetOf(each)));
   // An operation of one's own may stand for a create.
@@ -453,11 +448,6 @@ function startListeners(
     adminUrl: admin?.url.origin,
     exchange: () => listener?.exchange(current.service),
   };
-}
-
-/** Whether the retry of a create with an id of the client says when it was, or has an ETag. */
-function readsRetries({ operations: { create, replace, change } }: Collection): boolean {
-  return (create.response?.createdName ?? create.response?.updatedName ?? replace ?? change) !== undefined;
 }
 
 /** Opens a listener. Throws a ListenError if the address cannot be bound. */

@@ -85,8 +85,7 @@ export class SandboxOperation implements Operation {
       const readBody = () => bodyReader.read(request, sandboxCaller);
       exchange.reply(await this.respond({ headers: request.headers, query, segments, readBody }));
     } catch (error) {
-      if (request.signal.aborted) exchange.abort();
-      else exchange.fail(error);
+      exchange.fail(error);
     }
   }
 
@@ -185,8 +184,7 @@ async function faultOf(
 ): Promise<ApiError | undefined> {
   const fault = headFault(sent);
   if (fault !== undefined || readBody === undefined) return fault;
-  const bytes = await sent.readBody();
-  return bytes instanceof ApiError ? bytes : errorIn(await readBody(sent.headers, bytes));
+  return errorIn(await readBody(sent.headers, sent.readBody));
 }
 
 function errorIn(read: object): ApiError | undefined {

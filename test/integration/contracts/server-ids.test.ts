@@ -3,13 +3,13 @@
 import { describe, expect, test } from "bun:test";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
-import { parseExactJson } from "../../../src/json/exact-json.ts";
+import { parseExactJson, toExactJson } from "../../../src/json/exact-json.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
 import { idMaker } from "../../../src/plants/new-ids.ts";
-import { contractFile, sandboxOfThings, tokenHeaders } from "../../support/contract-sandbox.ts";
+import { contractFile, sandboxOfThings, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";
-import { jsonOf, objectOf } from "../../support/descriptions.ts";
+import { jsonOf, objectOf, thingsDocument } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -178,4 +178,21 @@ test("the description has the key, bodies without an id, and that a create sent 
   expect(description).not.toContain("changes nothing");
   expect(description).toContain("again creates a second one, unless both requests have");
   expect(description).toContain("| Compare: the visit may have been changed since.");
+});
+
+test("an exception while a free id is looked for is an internal error, and logged", async () => {
+  using folder = new TemporaryFolder();
+  const name = { type: "string" };
+  const response = objectOf({ id: { type: "integer", minimum: 1, maximum: 9 }, name });
+  const text = toExactJson(thingsDocument({ body: objectOf({ name }), response }));
+  const store = await openedStore(`sqlite:${folder.file("things.db")}`, undefined, { text });
+  store.create = async (batch) => batch.map(() => "taken");
+  const openSql = store.openSql.bind(store);
+  const broken = new Error("broken");
+  store.openSql = async () => Object.assign(await openSql(), { query: () => Promise.reject(broken) });
+  await using server = await startInProcess({ store });
+  const token = await server.createToken();
+  const failed = await sendJson(`${server.url}/things`, "POST", { name: "a" }, tokenHeaders(token));
+  expect(failed.json).toMatchObject({ error: 50000 });
+  expect(server.events).toContainEqual(expect.objectContaining({ kind: "internalError", error: broken }));
 });

@@ -66,7 +66,7 @@ export class SimulatedServer {
           collection: plantStore,
           newId: () => 1n,
           itemPath: undefined,
-          readStored: undefined,
+          sql: undefined,
         }),
       ],
       storeOf: undefined,

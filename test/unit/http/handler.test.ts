@@ -16,7 +16,7 @@ import { nextTurn } from "../../support/eventually.ts";
 const caller = { key: "gardener's key", name: "gardener", creator: 1 };
 /** The Authorization of a caller whose creator is not known yet. */
 const newcomer = "Bearer newcomer";
-const target = { collection: plantStore, newId: () => 1n, itemPath: undefined, readStored: undefined };
+const target = { collection: plantStore, newId: () => 1n, itemPath: undefined, sql: undefined };
 const context = { ...inProcess, origin: "http://127.0.0.1:8080" };
 
 /**
@@ -192,7 +192,8 @@ test("a request whose client aborts is recorded as aborted, with the status of n
   const body = new ReadableStream({
     pull(controller) {
       abort.abort();
-      controller.error(new Error("aborted"));
+      // As Bun does.
+      controller.error(abort.signal.reason);
     },
   });
   const sent = new Request("http://127.0.0.1:8080/v1/plants", {

@@ -1,0 +1,76 @@
+// Checks the head of a request before its body is read: the header fields that the contract requires,
+// and then the format of the body.
+
+import { MIMEType } from "node:util";
+import { ApiError } from "../base/errors.ts";
+import { isMatch, type RequiredHeader } from "../contract/contract.ts";
+import { acceptsText } from "../contract/schema-check.ts";
+
+/** The media types of most bodies. */
+export const jsonOnly: readonly string[] = ["application/json"];
+
+/**
+ * The error of a head.
+ *
+ * @param types the media types of the body; undefined if none is read.
+ */
+export function checkHead(
+  headers: Headers,
+  required: readonly RequiredHeader[] | undefined,
+  types: readonly string[] | undefined,
+): ApiError | undefined {
+  return (required && checkHeaders(headers, required)) ?? (types && checkMediaType(headers, types));
+}
+
+function checkHeaders(headers: Headers, required: readonly RequiredHeader[]): ApiError | undefined {
+  for (const { name, check } of required) {
+    const value = headers.get(name);
+    if (value === null) return missingHeader(name, check.expected);
+    if (!acceptsText(check, value))
+      return new ApiError("invalidParameter", `The header ${name} must be ${check.expected}.`);
+  }
+  return undefined;
+}
+
+/** @param expected the values that it may have, in words. */
+export function missingHeader(name: string, expected: string): ApiError {
+  const code = isMatch(name) ? "preconditionRequired" : "invalidParameter";
+  return new ApiError(code, `The header ${name} is missing, which must be ${expected}.`);
+}
+
+/** Why a body's format is not accepted; undefined if it is plain JSON in UTF-8. */
+function checkMediaType(headers: Headers, types: readonly string[]): ApiError | undefined {
+  const contentEncoding = headers.get("content-encoding");
+  if (contentEncoding !== null && contentEncoding.toLowerCase() !== "identity")
+    return unsupportedMediaType(`The Content-Encoding is ${contentEncoding}; send the JSON as it is.`);
+
+  const contentType = headers.get("content-type");
+  if (contentType !== null && types.includes(contentType)) return undefined;
+  const wanted = types.join(" or ");
+  if (contentType === null) return unsupportedMediaType(`The Content-Type is missing; send ${wanted}.`);
+
+  const mediaType = parseMediaType(contentType);
+  // Several header lines come as one, joined by commas.
+  if (mediaType === undefined || !types.includes(mediaType.essence)) {
+    const several = contentType.includes(",") ? `has several values, ${contentType}; send one,` : undefined;
+    return unsupportedMediaType(`The Content-Type ${several ?? `is ${contentType}; send`} ${wanted}.`);
+  }
+  const charset = mediaType.params.get("charset");
+  if (charset !== null && !/^utf-?8$/i.test(charset)) {
+    return unsupportedMediaType(`The Content-Type has charset ${charset}; send ${wanted}, which is UTF-8.`);
+  }
+  return undefined;
+}
+
+function parseMediaType(text: string): MIMEType | undefined {
+  try {
+    return new MIMEType(text);
+  } catch {
+    // MIMEType throws for a malformed media type, and for nothing else.
+    return undefined;
+  }
+}
+
+function unsupportedMediaType(message: string): ApiError {
+  return new ApiError("unsupportedMediaType", message);
+}
