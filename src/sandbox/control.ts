@@ -12,7 +12,7 @@ import type { CorsOrigins } from "../http/cors.ts";
 import { toExactJson } from "../json/exact-json.ts";
 import { template } from "./control-document.ts";
 import { describedJson, type ParseDescribed } from "./described-json.ts";
-import { type DescribedParameter, parseQuery } from "./described-query.ts";
+import { type ControlParameter, parseQuery } from "./described-query.ts";
 
 export interface ControlRequest {
   /** The parameters in the path, decoded. */
@@ -54,14 +54,14 @@ const bodyLimits = { bodyBytesMax: 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arri
 const basePaths = ["/sandbox", "/console/api/sandbox"];
 
 /** An operation with what its requests have, as openapi-control.yaml describes it. */
-interface DescribedOperation {
-  readonly parameters?: readonly DescribedParameter[];
+interface ControlOperation {
+  readonly parameters?: readonly ControlParameter[];
   readonly requestBody?: {
     readonly content: { readonly "application/json": { readonly schema: { readonly $ref: string } } };
   };
 }
 
-type DescribedPaths = Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
+type ControlPaths = Readonly<Record<string, Readonly<Record<string, ControlOperation>>>>;
 
 /** `peer` is the address at the other end of the connection. */
 type Env = { Bindings: { readonly peer: string } };
@@ -105,7 +105,7 @@ export class Control implements AdminRoutes {
   }
 
   #addRoutes(base: string, parse: ParseDescribed): void {
-    const paths = template.paths as DescribedPaths;
+    const paths = template.paths as ControlPaths;
     const operations = Object.entries(this.routes).map(([operation, handle]) => {
       const [method = "", path = ""] = operation.split(" ");
       const pattern = path.replace("/sandbox", base).replaceAll(/\{(\w+)\}/g, ":$1");

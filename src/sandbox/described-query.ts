@@ -4,7 +4,7 @@ import { AdminError } from "../admin-pages/admin-responses.ts";
 import { int64Max, int64Min, parseInt64 } from "../json/int64.ts";
 
 /** An integer of the query, or a parameter of the path. */
-export interface DescribedParameter {
+export interface ControlParameter {
   readonly name: string;
   readonly in: string;
   readonly schema: {
@@ -18,7 +18,7 @@ export interface DescribedParameter {
 /** Throws an AdminError for a name or a value that is not described. */
 export function parseQuery(
   { url, method, path }: { readonly url: string; readonly method: string; readonly path: string },
-  parameters: readonly DescribedParameter[],
+  parameters: readonly ControlParameter[],
 ): Record<string, bigint | string | undefined> {
   const query = new URLSearchParams(url.split("?")[1]);
   const names = parameters.map(({ name }) => name);

@@ -108,6 +108,18 @@ const textFormats: Readonly<Record<string, TextFormat>> = {
     example: "cGxhbnQ=",
     accepts: (value) => value.length % 4 === 0 && /^[A-Za-z\d+/]*={0,2}$/.test(value),
   },
+  regex: {
+    expected: "a regular expression of ECMA 262",
+    example: "^[a-z]+$",
+    // It is not matched with anything, so that it takes linear time.
+    accepts(value) {
+      try {
+        return new RegExp(value, "u") !== undefined;
+      } catch {
+        return false;
+      }
+    },
+  },
   "json-pointer": {
     expected: "a JSON pointer such as /a/0",
     example: "/a/0",

@@ -127,7 +127,8 @@ describe("of three collections", () => {
       body: '{"match":{"collection":"plants"},"outcome":{"error":50300}}',
     });
     expect(unknown.json).toEqual({
-      message: "match.collection must be one of parcels, couriers, special-events.",
+      message:
+        'The body is not valid: /match/collection must be one of "parcels", "couriers", "special-events".',
     });
   });
 
@@ -202,7 +203,9 @@ test("rules are read where a field refers to its own schema, and an id has a pat
   await sandbox.force({ match: { id: "a_b" }, outcome: { error: 50300 } });
   expect((await send(`${sandbox.plantsUrl}/a_b`)).status).toBe(503);
   const wrong = sandbox.force({ match: { title: 5 as never }, outcome: { error: 50300 } });
-  expect(await wrong.catch(({ message }) => message)).toBe("match.title must be string.");
+  expect(await wrong.catch(({ message }) => message)).toBe(
+    "The body is not valid: /match/title must be a string.",
+  );
 });
 
 describe("seeds", () => {

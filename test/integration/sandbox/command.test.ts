@@ -75,8 +75,8 @@ describe("a start", () => {
     expect((await post(sandbox, "[1]")).status).toBe(400);
 
     for (const [text, message] of [
-      ['{"rules":[{}]}', "rules.0 must have required property 'outcome'."],
-      ["null", "The body must be object."],
+      ['{"rules":[{}]}', 'The body is not valid: /rules/0 must be an object with the member "outcome".'],
+      ["null", "The body is not valid: it must be an object."],
     ] as const) {
       writeFileSync(file, text);
       expect(await runCommand(["sandbox", "--rules", file])).toMatchObject({

@@ -36,39 +36,46 @@ function rulesOf(...sources: readonly Rule[]): Rules {
 
 describe("validation", () => {
   test.each([
-    [[], "The body must be object."],
-    [{}, "The body must have required property 'outcome'."],
-    [{ outcome: overloaded, when: 1 }, 'The body has an unknown member "when".'],
-    [{ outcome: overloaded, times: 0 }, "times must be >= 1."],
-    [{ outcome: overloaded, match: { method: "post" } }, 'match.method must match pattern "^[A-Z-]{1,32}$".'],
+    [[], "it must be an object"],
+    [{}, 'it must be an object with the member "outcome"'],
+    [{ outcome: overloaded, when: 1 }, 'it must be an object without the member "when"'],
+    [{ outcome: overloaded, times: 0 }, '"times" must be an integer, at least 1 and at most 1000000000'],
     [
-      { outcome: overloaded, match: { headers: { a: 1 } } },
-      "match.headers.a must match exactly one schema in oneOf.",
+      { outcome: overloaded, match: { method: "post" } },
+      "/match/method must be a string that matches ^[A-Z-]{1,32}$",
     ],
+    [{ outcome: overloaded, match: { headers: { a: 1 } } }, "/match/headers/a must be a string or an object"],
+    [{ outcome: overloaded, match: { body: { a: {} } } }, "/match/body/a must be an object of 1 member"],
     [
-      { outcome: overloaded, match: { body: { a: {} } } },
-      "match.body.a must match exactly one schema in oneOf.",
+      { outcome: overloaded, match: { headers: { a: { pattern: "[" } } } },
+      "/match/headers/a/pattern must be a regular expression of ECMA 262",
     ],
-    [{ outcome: overloaded, match: { id: 2n ** 63n } }, "match.id must be integer."],
-    [{ outcome: overloaded, match: { tga: "x" } }, 'match has an unknown member "tga".'],
-    [{ outcome: {} }, "outcome must NOT have fewer than 1 properties."],
-    [{ outcome: { error: 500 } }, /^outcome\.error must be one of 40000, 40001, .*50300\.$/],
-    [{ outcome: { delay: { seconds: [1] } } }, "outcome.delay.seconds must NOT have fewer than 2 items."],
-    [{ outcome: { error: 50300, example: "conflict" } }, "outcome.example cannot be combined with error."],
+    [{ outcome: overloaded, match: { id: 2n ** 63n } }, "/match/id must be an integer (int64)"],
+    [{ outcome: overloaded, match: { tga: "x" } }, '"match" must be an object without the member "tga"'],
+    [{ outcome: {} }, '"outcome" must be an object of at least 1 member'],
+    [{ outcome: { error: 500 } }, /^The body is not valid: \/outcome\/error must be one of 40000, 40001, /],
+    [{ outcome: { delay: { seconds: [1] } } }, "/outcome/delay/seconds must be an array of 2 items"],
+    [
+      { outcome: { error: 50300, example: "conflict" } },
+      '"outcome" must be an object without the member "example"',
+    ],
     [
       { outcome: { delay: { seconds: 1 }, reset: true } },
-      "outcome must have property drop when property reset is present.",
+      '"outcome" must be an object with the member "drop"',
     ],
-    [{ outcome: { drop: "afterCommit", error: 50300 } }, "outcome.error cannot be combined with drop."],
+    [
+      { outcome: { drop: "afterCommit", error: 50300 } },
+      '"outcome" must be an object without the member "error"',
+    ],
   ])("invalid rule %#", async (rule, message) => {
     expect(await settled(parse(rule, "Rule"))).toThrow(
-      typeof message === "string" ? new Error(message) : message,
+      typeof message === "string" ? new Error(`The body is not valid: ${message}.`) : message,
     );
   });
 
   test("the place of a rule in a list is named", async () => {
     const rules = [{ outcome: overloaded }, { outcome: { error: 1 } }];
-    expect(await settled(parse({ rules }, "RuleList"))).toThrow(/^rules\.1\.outcome\.error must be/);
+    expect(await settled(parse({ rules }, "RuleList"))).toThrow("/rules/1/outcome/error must be");
   });
 
   test("there are at most 100 rules", () => {
