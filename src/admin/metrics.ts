@@ -187,7 +187,7 @@ function histogram(name: string, help: string, histograms: readonly Histogram[])
   return { type: "histogram", name, help, samples: histograms.flatMap((each) => each.samples()) };
 }
 
-/** Counts values in buckets. `add` takes 0.02 µs, prom-client's `observe` 0.19 µs. */
+/** Counts values in buckets. */
 class Histogram {
   /** The upper bounds of the buckets, ascending. */
   readonly #bounds: readonly number[];

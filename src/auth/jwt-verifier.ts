@@ -10,6 +10,7 @@ import {
   type JWTVerifyResult,
   jwtVerify,
 } from "jose";
+import { BoundedMap } from "../base/bounded-map.ts";
 import { ApiError, invalidToken, unavailable } from "../base/errors.ts";
 import type { Emit } from "../base/server-event.ts";
 import { printable } from "../base/terminal.ts";
@@ -51,7 +52,7 @@ const tooManyVerifications = unavailable("The server has too many new tokens to 
 /** Every store can keep and index so many, and OpenID Connect allows a subject 255. */
 const subjectCharactersMax = 512;
 
-/** 4 MB, at about 400 bytes each. Beyond it the oldest is evicted, and verified again when used. */
+/** 4 MB, at about 400 bytes each. One that is forgotten is verified again when it is used. */
 const verifiedTokensMax = 10_000;
 
 /**
@@ -71,7 +72,7 @@ export class JwtVerifier {
   readonly #keys: ProviderKeys;
   readonly #now: () => number;
   /** Keyed by hash. Emptied when a key is gone: none outlives its key. */
-  #verified = new Map<string, VerifiedToken>();
+  #verified = new BoundedMap<string, VerifiedToken>(verifiedTokensMax);
   #verifications = 0;
   #keyLookups = 0;
 
@@ -79,7 +80,7 @@ export class JwtVerifier {
   constructor(provider: IdentityProvider, now: () => number, emit: Emit) {
     this.#provider = provider;
     this.#keys = new ProviderKeys(provider, emit, () => {
-      this.#verified = new Map();
+      this.#verified = new BoundedMap(verifiedTokensMax);
     });
     this.#now = now;
   }
@@ -89,7 +90,7 @@ export class JwtVerifier {
   }
 
   /**
-   * Returns a promise only for a token that is not cached: its signature takes about 0.1 ms.
+   * Returns a promise only for a token that is not cached, whose signature is checked.
    *
    * @param hasLongBody whether the request keeps memory busy while it waits.
    */
@@ -133,8 +134,6 @@ export class JwtVerifier {
       const expiresAt = Number(payload.exp) * 1_000;
       const verified = { caller: { ...identity, creator: undefined }, expiresAt };
       cache.set(hash, verified);
-      const [oldest] = cache.keys();
-      if (cache.size > verifiedTokensMax && oldest !== undefined) cache.delete(oldest);
       return this.#checkExpiry(verified);
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) return "unknownKey";
@@ -169,7 +168,7 @@ export class JwtVerifier {
 
 /**
  * Like jwtVerify, but tries each key that fits: a token may lack a `kid`, and a set may have one
- * twice. The provider's set bounds the work, at about 0.1 ms a key.
+ * twice. The provider's set bounds the work.
  */
 async function verifyWithKeys(
   token: string,

@@ -85,8 +85,6 @@ export interface Representation {
   readonly fields: readonly Shown[];
   /** The JSON of a field without a value, where the response requires it; undefined if it has none. */
   readonly absent: readonly (string | undefined)[] | undefined;
-  /** Whether it has none of the following. */
-  readonly isBare: boolean;
   /** The member that is the time of creation (RFC 3339); undefined for none. */
   readonly createdName: string | undefined;
   /** The member that is the time of the last change. */
@@ -318,7 +316,7 @@ export interface Collection {
 export interface ContractSource {
   /** The text of an OpenAPI description, in YAML or JSON. */
   readonly text: string;
-  /** The description in JSON, if the text is YAML: reading that takes 50 ms less. */
+  /** The description in JSON, if the text is YAML, which takes longer to read. */
   readonly json?: string | undefined;
   /** Whether responses may have values that are made up, where nothing stored fits. */
   readonly fills?: boolean | undefined;
@@ -413,7 +411,6 @@ export function wholeOf({ fields }: Pick<Collection, "fields">): Representation 
   return {
     hasId: true,
     fields: fields.map(({ shown }) => shown),
-    isBare: true,
     absent: undefined,
     createdName: undefined,
     updatedName: undefined,

@@ -59,9 +59,10 @@ export function responseJson(
   plant: Plant,
   details?: ResponseDetails,
 ): string {
-  const { hasId, fields, absent, isBare } = response;
+  const { hasId, fields, absent, createdName, updatedName, urlName, constants, wrapper } = response;
   const json = toJson(collection, plant, hasId, fields, absent);
-  return isBare ? json : withDetails(json, response, details);
+  const isWhole = (createdName ?? updatedName ?? urlName ?? wrapper) === undefined && constants.length === 0;
+  return isWhole ? json : withDetails(json, response, details);
 }
 
 function withDetails(

@@ -1,5 +1,5 @@
-// Sends a contract to another thread of the server, which stores what this one has validated: to read
-// the description again there took 20 ms of each start.
+// Sends a contract to another thread of the server, which stores what this one has validated, and need
+// not read the description again.
 
 import { type Collection, type Contract, ownListShape } from "./contract.ts";
 import type { PlantId } from "./plant-id.ts";

@@ -1,7 +1,7 @@
 // Describes the responses of an operation as it is served: the author's, with the header fields of
 // the server, and those of the server that the author does not describe.
 
-import type { OperationDocument } from "../http/operation-document.ts";
+import type { OperationDocument } from "../http/operation.ts";
 import { type DescribedResponse, jsonMedia, jsonType } from "./description.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
 import { type FailingOperation, FailureResponses } from "./failure-responses.ts";

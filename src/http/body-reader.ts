@@ -143,9 +143,8 @@ const ticksMax = 8;
 export const noSlot = -1;
 
 /**
- * Time-outs of the same length, with one timer for all: a timer for each body cost up to 8 % of the
- * creates at 256 connections. Owners are in numbered slots, because an ordered Set cost 1 µs a
- * body.
+ * Time-outs of the same length, with one timer for all, and owners in numbered slots: a timer for each
+ * body, or an ordered Set, cost creates a measurable part of their time.
  */
 class BodyTimeouts {
   readonly #timeoutMs: number;

@@ -1,4 +1,5 @@
-// Defines an operation of the public listener, and the parts of the server that it uses.
+// Defines an operation of the public listener, what the served description says of it, and the parts
+// of the server that it uses.
 
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { AuthResult, ResolveCreator } from "../auth/caller.ts";
@@ -12,7 +13,6 @@ import type { CreateQueue } from "../store/group-commit.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import type { BodyReader } from "./body-reader.ts";
 import type { Exchange } from "./exchange.ts";
-import type { OperationDocument } from "./operation-document.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 export type Method = Contract["otherOperations"][number]["method"];
@@ -44,6 +44,38 @@ export interface Operation extends OperationRow {
     services: OperationServices,
     segments: Readonly<Record<string, string>>,
   ) => Promise<void>;
+}
+
+/** The part of the served description that an operation brings along. */
+export interface OperationDocument {
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters: DescribedParameters;
+  /** Whether it takes If-Match and If-None-Match. */
+  readonly isConditional: boolean;
+  /** The schema of the body; undefined if no body is read. */
+  readonly body: object | undefined;
+  /** The responses with a status below 400, by status. */
+  readonly responses: Readonly<Record<string, DescribedResponse>>;
+}
+
+/** Keyed by name. */
+export type DescribedParameters = Readonly<Record<string, DescribedParameter>>;
+
+/** A parameter: one of the path if the path names it in braces, otherwise one of the query. */
+export interface DescribedParameter {
+  readonly description: string;
+  /** The schema of OpenAPI. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Undefined if the parameter is required. */
+  readonly whenAbsent?: object;
+}
+
+interface DescribedResponse {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, object>>;
+  /** The JSON that it has: one plant, an array of them, or what a schema of OpenAPI says. */
+  readonly returns?: "one" | "list" | object;
 }
 
 /** The parts of the server that operations use. */

@@ -2,13 +2,14 @@
 // (draft-ietf-httpapi-ratelimit-headers).
 
 import type { Caller } from "../auth/caller.ts";
+import { BoundedMap } from "../base/bounded-map.ts";
 import { ApiError } from "../base/errors.ts";
 import type { Clock } from "../base/server-event.ts";
 
 /** The name of the policy in both fields. */
 const policyName = '"token"';
 
-/** 15 MB, at some 150 bytes a window. Beyond it all callers start anew. */
+/** 15 MB, at some 150 bytes a window. Beyond it the caller whose window began first starts anew. */
 const windowsMax = 100_000;
 
 /** The creates of one caller in its window. */
@@ -33,7 +34,7 @@ export class RateLimit {
   readonly #windowMs: number;
   readonly #now: Clock;
   /** Keyed by caller. */
-  readonly #windows = new Map<string, Window>();
+  readonly #windows = new BoundedMap<string, Window>(windowsMax);
 
   /**
    * Counts each caller separately, in the memory of this server. `burst` creates are allowed in a
@@ -69,7 +70,6 @@ export class RateLimit {
   #getWindow(key: string, now: number): Window {
     const known = this.#windows.get(key);
     if (known !== undefined && now < known.endsAt) return known;
-    if (this.#windows.size === windowsMax) this.#windows.clear();
     const window = { creates: 0, endsAt: now + this.#windowMs };
     this.#windows.set(key, window);
     return window;

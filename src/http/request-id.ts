@@ -17,7 +17,7 @@ export function requestIdOf(sent: string | null, traceId: string | undefined, ma
   return sent !== null && wellFormedId.test(sent) ? sent : (traceId ?? make());
 }
 
-/** Makes ids of a prefix and a number: 0.04 µs, against 0.06 µs for a random UUID. */
+/** Makes ids of a prefix and a number. */
 export function requestIdMaker(): () => string {
   const prefix = crypto.randomUUID().slice(0, 8);
   let requests = 0;

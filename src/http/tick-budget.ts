@@ -1,16 +1,15 @@
 // Limits the responses that are sent at once in one tick of the event loop.
 //
 // In one tick Bun polls the sockets up to 48 times while 1,024 of them are readable (as libuv
-// does), and only then receives the results of committed batches. Clients that are rejected at once
-// and retry at once made a tick take seconds: beside 4,000 of them 64 others created 130 plants in
-// three seconds, and with this limit 1,900.
+// does), and only then receives the results of committed batches. Thousands of clients that are
+// rejected at once and retry at once make a tick take seconds.
 
 /** More than a client pipelines. Beyond it responses wait for the end of the tick. */
 const responsesMax = 100;
 
 /**
  * The waiting responses that the end of a tick sends. Bun ends a request whose body has not arrived
- * inside the callback of the one before: 2,600 at once overflowed the stack, which ends the process.
+ * inside the callback of the one before: some thousands overflow the stack, which ends the process.
  */
 const releasedMax = 500;
 

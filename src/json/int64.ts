@@ -7,7 +7,7 @@ export const int64Min = -(2n ** 63n);
 export const int64Max = 2n ** 63n - 1n;
 const int64DigitsMax = 19;
 
-/** Digits that are an int64 whatever they are: BigInt takes 0.08 µs, the whole way 0.2. */
+/** Digits that are an int64 whatever they are, for which BigInt is enough. */
 const shortInteger = /^-?\d{1,18}$/;
 
 /**

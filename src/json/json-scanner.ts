@@ -3,9 +3,8 @@
 //
 // Bun's JSON.parse reports neither a position nor, without a reviver, a number's digits; a reviver,
 // like the parsers on npm that report positions, recurses, so a megabyte of "[" overflows the
-// stack. JSON.parse also creates an object for every value: a megabyte of brackets takes 30 to 130
-// ms. This scanner has its own stack, a byte for each open bracket, and creates no objects: a
-// megabyte takes at most some 30 ms. A common body takes 0.7 µs.
+// stack. JSON.parse also creates an object for every value. This scanner has its own stack, a byte
+// for each open bracket, and creates no objects.
 
 /**
  * The result of a scan: the first syntax error (RFC 8259), such as `line 1, column 10: expected a
@@ -20,7 +19,7 @@ export type JsonScan =
       readonly other: string | undefined;
     };
 
-// The states of the scanner, named by the token that may come next. Strings took a third longer.
+// The states of the scanner, named by the token that may come next: numbers, which are compared faster than texts.
 const value = 0;
 const valueOrEnd = 1;
 const name = 2;
@@ -156,7 +155,7 @@ function matchEnd(pattern: RegExp, text: string, start: number): number {
 }
 
 function whitespaceEnd(text: string, at: number): number {
-  // Most have none: 5 ns, against 20 for a match.
+  // Most have none.
   return text.charCodeAt(at) <= 0x20 ? matchEnd(whitespace, text, at) : at;
 }
 

@@ -5,8 +5,13 @@ import type { Caller, ResolveCreator } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
 import type { Contract, RequiredHeader } from "../contract/contract.ts";
 import { type Exchange, notRun } from "../http/exchange.ts";
-import { admit, type Operation, type OperationRow, type OperationServices } from "../http/operation.ts";
-import type { OperationDocument } from "../http/operation-document.ts";
+import {
+  admit,
+  type Operation,
+  type OperationDocument,
+  type OperationRow,
+  type OperationServices,
+} from "../http/operation.ts";
 import { checkHead, jsonOnly } from "../http/request-head.ts";
 import { toExactJson } from "../json/exact-json.ts";
 import { isObject } from "../json/json-values.ts";

@@ -47,7 +47,7 @@ export function parseEdit(
     kind === "change"
       ? [...fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])), ...others]
       : [];
-  const fault = faultOf(sent, { check, ignored, removable });
+  const fault = editFault(sent, { check, ignored, removable });
   if (fault === undefined) return sent;
   return typeof fault === "string"
     ? invalid(fault)
@@ -61,7 +61,7 @@ function sentField(sent: SentJson, { name, gather }: Field): SentValue | undefin
   return found === undefined ? undefined : sentText(found);
 }
 
-function faultOf(
+function editFault(
   sent: SentJson,
   {
     check,

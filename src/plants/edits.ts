@@ -17,6 +17,7 @@ import {
   type EditOutcome,
   editsMax,
   type PlantEdit,
+  type RecordedEdit,
 } from "../store/shared/plant-edit.ts";
 import { type Creation, findPlants, nextVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
 import { list } from "../store/shared/sql-work.ts";
@@ -69,16 +70,21 @@ export class EditRun {
     this.#pause = pause;
   }
 
+  /** An edit as the history has it, which the caller makes. */
+  record({ table, contractNumber }: Collection, edit: PlantEdit, editedAt: number): RecordedEdit {
+    const { id: run } = this;
+    return { table, contractNumber, run, editor: this.#editor, editedAt, edit, seq: this.#next++ };
+  }
+
   /** Makes any number of edits, in transactions of at most editsMax. See PlantStore.edit. */
   async edit(
-    { table, contractNumber }: Collection,
+    collection: Collection,
     edits: readonly PlantEdit[],
     editedAt = Date.now(),
   ): Promise<EditOutcome[]> {
     const outcomes: EditOutcome[] = [];
     for (const some of parts(edits, editsMax)) {
-      const common = { table, contractNumber, run: this.id, editor: this.#editor, editedAt };
-      const recorded = some.map((edit) => ({ ...common, edit, seq: this.#next++ }));
+      const recorded = some.map((edit) => this.record(collection, edit, editedAt));
       if (this.#lastMs > 0) await this.#pause?.(Math.min(this.#lastMs, pauseMsMax));
       const startedAt = performance.now();
       const committed = await this.#store.edit(recorded);
@@ -296,18 +302,17 @@ export async function undoRun(
 ): Promise<Undone> {
   // A transaction of an operation edits several collections under one run.
   const collections = filter.collection === undefined ? contract.collections : [filter.collection];
-  let all: Undone = { found: 0, undone: 0, unchanged: 0, left: [], refused: new Map() };
-  for (const collection of collections) {
-    const own = await undoInCollection(contract, undo, sql, { ...filter, collection });
-    all = {
-      found: all.found + own.found,
-      undone: all.undone + own.undone,
-      unchanged: all.unchanged + own.unchanged,
-      left: [...all.left, ...own.left],
-      refused: new Map([...all.refused, ...own.refused]),
-    };
-  }
-  return all;
+  const all: Undone[] = [];
+  for (const collection of collections)
+    all.push(await undoInCollection(contract, undo, sql, { ...filter, collection }));
+  const sum = (count: (each: Undone) => number) => all.reduce((total, each) => total + count(each), 0);
+  return {
+    found: sum(({ found }) => found),
+    undone: sum(({ undone }) => undone),
+    unchanged: sum(({ unchanged }) => unchanged),
+    left: all.flatMap(({ left }) => left),
+    refused: new Map(all.flatMap(({ refused }) => [...refused])),
+  };
 }
 
 async function undoInCollection(

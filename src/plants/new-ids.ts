@@ -59,10 +59,7 @@ export function idMaker(format: IdFormat, wallNow: () => number, process: number
   };
 }
 
-/**
- * A number of this process for idMaker. Loading node:crypto for its randomInt took 6 ms of each
- * start.
- */
+/** A number of this process for idMaker. */
 export function randomProcess(): number {
   return crypto.getRandomValues(new Uint16Array(1))[0] ?? 0;
 }

@@ -1,11 +1,9 @@
 // The store of an operation of one's own: the resources of each collection, and transactions. What it
 // changes is checked as a client's request is, and in the history under the caller.
 
-import type { Caller, ResolveCreator } from "../auth/caller.ts";
 import { ApiError, unavailable } from "../base/errors.ts";
 import {
   type Collection,
-  type Contract,
   type EditBody,
   type Plant,
   pagePlantsMax,
@@ -29,6 +27,7 @@ import {
   toStored,
 } from "../store/shared/plant-rows.ts";
 import type { SqlValue } from "../store/sql-connection.ts";
+import type { OperationCall } from "./define-operation.ts";
 import { type EditKind, editedPlant, parseEdit } from "./edit-bodies.ts";
 import { checkPreconditions, entityTag } from "./entity-tag.ts";
 import { Transaction } from "./transaction.ts";
@@ -105,21 +104,16 @@ export interface OwnStore<Types extends CollectionTypes> extends Pick<OperationS
   ): Promise<Result>;
 }
 
-interface Context {
-  readonly contract: Contract;
-  readonly caller: Caller;
-  readonly store: OperationStore;
-  readonly resolveCreator: ResolveCreator;
-  readonly newId: (collection: Collection) => PlantId;
-  readonly checkSize: (json: string) => ApiError | undefined;
-}
+type Context = Omit<OperationCall, "url" | "headers">;
+
+/** Runs work in a transaction. */
+type Run = <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
 
 /** Others have to change what it depends on in each of them. */
 const attemptsMax = 10;
 
 export function ownStore<Types extends CollectionTypes>(context: Context): OwnStore<Types> {
   const { contract, store } = context;
-  type Run = <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>;
   const collectionsOf = (run: Run) =>
     Object.fromEntries(
       contract.collections.map((each) => [each.name, collectionStore(each, context, run)]),
@@ -161,7 +155,7 @@ async function runTransaction<Result>(
 function collectionStore(
   collection: Collection,
   { newId, checkSize }: Context,
-  run: <Result>(work: (transaction: Transaction) => Promise<Result>) => Promise<Result>,
+  run: Run,
 ): CollectionStore<ResourceTypes> {
   const { id: member, words, fields, table } = collection;
   const representation = wholeRepresentation(collection);
@@ -174,17 +168,14 @@ function collectionStore(
   };
 
   function parseId(sent: Id): PlantId | undefined {
-    const text = toExactJson(sent);
-    return fromJson(member.type, sentText(text));
+    return fromJson(member.type, sentText(toExactJson(sent)));
   }
 
   /** The resource with an id, if it meets the condition. */
   async function readMatching(current: Transaction, sent: Id, { ifMatch }: Condition = {}) {
     const id = parseId(sent);
     const stored = id === undefined ? undefined : await current.read(collection, id);
-    if (typeof ifMatch === "object" && ifMatch !== null && !entityTags.has(ifMatch))
-      throw new TypeError("ifMatch is a resource that the store has returned, or the value of If-Match");
-    const tag = typeof ifMatch === "object" && ifMatch !== null ? entityTags.get(ifMatch) : ifMatch;
+    const tag = typeof ifMatch === "object" && ifMatch !== null ? etagOf(ifMatch) : ifMatch;
     const headers = new Headers(typeof tag === "string" ? { "If-Match": tag } : {});
     orThrow(checkPreconditions(headers, stored && entityTag(collection, stored)));
     return stored;
@@ -224,8 +215,7 @@ function collectionStore(
       if (value === undefined) return [];
       const field = fields.find((each) => each.name === name);
       if (field === undefined) throw new TypeError(`${words.many} cannot be listed by "${name}"`);
-      const text = toExactJson(value);
-      const parsed = fromJson(field.type, sentText(text));
+      const parsed = fromJson(field.type, sentText(toExactJson(value)));
       if (parsed === undefined) return ["1 = 0"];
       return [`${field.column} = $${parameters.push(field.type.toColumn(parsed))}`];
     });
@@ -285,23 +275,19 @@ const entityTags = new WeakMap<object, string>();
 /** The entity tag of a resource that the store has returned, for the header field ETag. */
 export function etagOf(resource: object): string {
   const tag = entityTags.get(resource);
-  if (tag === undefined) throw new TypeError("Only a resource that the store has returned has an ETag");
+  if (tag === undefined)
+    throw new TypeError(
+      "Only a resource that the store has returned has an ETag; pass one, or the value of If-Match",
+    );
   return tag;
 }
 
 /** A resource with all that responses may have, as that to a GET writes it. */
 function wholeRepresentation(collection: Collection): Representation {
   const { get, create } = collection.operations;
-  const shown = get?.response ?? create.response ?? wholeOf(collection);
-  const { createdName, updatedName, constants } = shown;
-  return {
-    ...shown,
-    hasId: true,
-    fields: collection.fields.map(({ shown: each }) => each),
-    isBare: constants.length === 0 && (createdName ?? updatedName) === undefined,
-    urlName: undefined,
-    wrapper: undefined,
-  };
+  const whole = wholeOf(collection);
+  const { hasId, fields, urlName, wrapper } = whole;
+  return { ...(get?.response ?? create.response ?? whole), hasId, fields, urlName, wrapper };
 }
 
 function orThrow<Value>(value: Value): Exclude<Value, ApiError> {

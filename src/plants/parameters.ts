@@ -5,7 +5,7 @@ import type { Collection } from "../contract/contract.ts";
 import { shorten } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { isStorable } from "../contract/stored-types.ts";
-import type { DescribedParameter } from "../http/operation-document.ts";
+import type { DescribedParameter } from "../http/operation.ts";
 import { parseInt64 } from "../json/int64.ts";
 
 /** A parameter whose values a handler gets. */

@@ -25,19 +25,13 @@ interface Selection {
   readonly sinceId?: PlantId | undefined;
 }
 
-/**
- * Plants of a page, which is held in memory. A page after long plants has fewer: 2,600 of 100 kB
- * took 365 MB with 500 a page.
- */
+/** Plants of a page, which is held in memory: a page after long plants has fewer. */
 const pagePlantsMax = 500;
 const firstPagePlants = 50;
 const pageCodeUnits = 2 ** 22;
 
 /** Keys of one statement. */
 const keysMax = 500;
-
-/** Counting 50 million plants takes some seconds. */
-const countMsMax = 10 * 60_000;
 
 /** The names of tokens and provider's subjects that have created plants, by their keys. */
 export async function creatorNames(
@@ -84,7 +78,7 @@ export function readPlants(
   return readSelected(collection, sql, selection, plantColumns(collection), toPlant);
 }
 
-/** Like readPlants, with creations and versions, which takes SQLite a third of the time. */
+/** Like readPlants, with creations and versions, whose columns take SQLite longer to read. */
 export function readStoredPlants(
   collection: Collection,
   sql: SqlConnection,
@@ -120,15 +114,4 @@ async function* readSelected<Read extends Plant>(
     const meanCodeUnits = codeUnits / plants.length;
     count = Math.max(1, Math.min(pagePlantsMax, Math.floor(pageCodeUnits / meanCodeUnits)));
   }
-}
-
-/** Counts all plants. Rejects with an OperatorError. */
-export async function countPlants(
-  { table }: Pick<Collection, "table">,
-  sql: SqlConnection,
-  msMax = countMsMax,
-): Promise<number> {
-  const statement = `SELECT count(*) AS plants FROM "${table}" WHERE ${sql.inTime}`;
-  const [row] = await sql.query<{ plants: bigint }>(statement, [], msMax);
-  return Number(row?.plants);
 }

@@ -4,7 +4,7 @@ import type { Caller } from "../auth/caller.ts";
 import { type Collection, type Plant, valuesEqual } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { OperationStore } from "../store/operation-store.ts";
-import type { EditOutcome, RecordedEdit } from "../store/shared/plant-edit.ts";
+import type { EditOutcome } from "../store/shared/plant-edit.ts";
 import { nextVersion, type StoredPlant, versionColumn, versionSql } from "../store/shared/plant-rows.ts";
 import { digestOf, type RecordedRead } from "../store/shared/transaction.ts";
 import type { SqlStatement } from "../store/sql-connection.ts";
@@ -94,17 +94,12 @@ export class Transaction {
     const changes = this.#effective();
     // One read is as it was at its time.
     if (changes.length === 0 && this.#reads.length < 2) return "done";
-    const edits: RecordedEdit[] = [];
-    const capture = async (some: readonly RecordedEdit[]) => {
-      edits.push(...some);
-      return some.map(() => "done" as const);
-    };
-    const run = new EditRun({ edit: capture }, clientEditor(caller));
-    for (const { collection, id, before, after, version } of changes) {
+    const run = new EditRun(this.#store, clientEditor(caller));
+    const edits = changes.map(({ collection, id, before, after, version }) => {
       const creation = before ?? { createdAt: this.#time, creator: caller.creator ?? null };
       const edit = { id, expected: before, replacement: after?.values, creation, version };
-      await run.edit(collection, [edit], this.#time);
-    }
+      return run.record(collection, edit, this.#time);
+    });
     return await this.#store.transact({ reads: this.#reads, edits });
   }
 

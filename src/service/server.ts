@@ -228,7 +228,7 @@ async function startCallers(
   resources.defer(() => tokens.stop());
   let jwts: JwtVerifier | undefined;
   if (identityProvider !== undefined) {
-    // Loading it takes 11 ms of processor time.
+    // Few servers need jose, which takes long to load.
     const { JwtVerifier } = await import("../auth/jwt-verifier.ts");
     const verifier = new JwtVerifier(identityProvider, wallNow, emit);
     resources.defer(() => verifier.stop());

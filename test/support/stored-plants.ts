@@ -7,7 +7,7 @@ import type { Collection, ContractSource, Values } from "../../src/contract/cont
 import { parsePlantJson } from "../../src/contract/plant.ts";
 import { compiler } from "../../src/openapi/compiler.ts";
 import { EditRun } from "../../src/plants/edits.ts";
-import { countPlants, readPlants, readStoredPlants } from "../../src/plants/stored-plants.ts";
+import { readPlants, readStoredPlants } from "../../src/plants/stored-plants.ts";
 import type { ServerStore } from "../../src/store/group-commit.ts";
 import { openServerStore } from "../../src/store/open-store.ts";
 import { type PlantStore, toEntries } from "../../src/store/plant-store.ts";
@@ -99,7 +99,10 @@ export async function storedPlants(database: string): Promise<StoredPlant[]> {
 }
 
 export function storedCount(database: string): Promise<number> {
-  return reading(database, (sql, collection) => countPlants(collection, sql));
+  return reading(database, async (sql, { table }) => {
+    const [row] = await sql.query<{ plants: bigint }>(`SELECT count(*) AS plants FROM "${table}"`);
+    return Number(row?.plants);
+  });
 }
 
 function reading<Result>(

@@ -2,6 +2,7 @@
 
 import { AdminError } from "../../admin-pages/admin-responses.ts";
 import { toClientKey } from "../../admin-pages/client-address.ts";
+import { BoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/server-event.ts";
 
 /**
@@ -25,8 +26,8 @@ const bucketsMax = 1_000;
  */
 export class LoginLimit {
   readonly #now: Clock;
-  /** When each bucket is full again. The least recently used is first. */
-  readonly #buckets = new Map<string, number>();
+  /** When each bucket is full again. */
+  readonly #buckets = new BoundedMap<string, number>(bucketsMax);
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -54,10 +55,7 @@ export class LoginLimit {
     const now = this.#now();
     const fullAt = Math.max(now, this.#buckets.get(key) ?? now);
     if (fullAt - now > (burst - 1) * refillMs) return false;
-    this.#buckets.delete(key);
     this.#buckets.set(key, fullAt + refillMs);
-    const [oldest] = this.#buckets.keys();
-    if (this.#buckets.size > bucketsMax && oldest !== undefined) this.#buckets.delete(oldest);
     return true;
   }
 }

@@ -67,7 +67,7 @@ export async function readRepresentation(place: Place, resource: Resource): Prom
     others.push(memberJson(name, json));
   }
   const before = [...others, `${JSON.stringify(member)}:`].join(",");
-  return { ...inner, isBare: false, wrapper: [`{${before}`, "}"] };
+  return { ...inner, wrapper: [`{${before}`, "}"] };
 }
 
 /**
@@ -170,12 +170,10 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   const [undescribed] = object.undescribed.filter((name) => !always.has(name));
   if (undescribed !== undefined)
     throw place.error(`its response requires "${undescribed}", ${reasonOf(resource, undescribed)}`);
-  const names = [createdName, updatedName, urlName];
   return {
     hasId,
     fields: shown,
     absent: absent.length === 0 ? undefined : absent,
-    isBare: names.every((name) => name === undefined) && constants.length === 0,
     createdName,
     updatedName,
     urlName,

@@ -107,7 +107,7 @@ export class SandboxOperation implements Operation {
     const { errors } = read;
     if (typeof found === "string") return unmetPreference(found, errors.shapes[400] ?? errors.shape);
     // A forced error needs no valid request.
-    const fault = code !== undefined && Number(code) >= 400 ? undefined : await faultOf(read, sent);
+    const fault = code !== undefined && Number(code) >= 400 ? undefined : await requestFault(read, sent);
     const accept = headers.get("accept");
     if (fault !== undefined) return await this.#fail(read, fault, accept);
     if (found === undefined) return this.#refuse("it describes no response", errors);
@@ -178,7 +178,7 @@ function chosenResponse(
 }
 
 /** The error of a request that is not as described. */
-async function faultOf(
+async function requestFault(
   { headFault, readBody }: ReadOperation,
   sent: SentRequest,
 ): Promise<ApiError | undefined> {
