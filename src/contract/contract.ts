@@ -235,6 +235,11 @@ export interface Contract {
   /** How errors are written where no operation says otherwise. */
   readonly errors: ErrorFormat;
   /**
+   * Whether it was read for a sandbox: responses may have values that are made up, and what of a schema
+   * cannot be checked is not.
+   */
+  readonly isLenient: boolean;
+  /**
    * A sentence for each part of the description that is not served or not checked, with its
    * pointer.
    */
@@ -318,8 +323,6 @@ export interface ContractSource {
   readonly text: string;
   /** The description in JSON, if the text is YAML, which takes longer to read. */
   readonly json?: string | undefined;
-  /** Whether responses may have values that are made up, where nothing stored fits. */
-  readonly fills?: boolean | undefined;
   /**
    * Where parts of the text were before several files were made one, such as "parcel.yaml#/properties",
    * by their pointers. Unknown for a text that a store has kept.

@@ -39,7 +39,7 @@ export function implement<Paths = Record<string, unknown>>(
 ): (contract: Contract) => Promise<Operation[]> {
   const all = Object.entries(handlers) as [string, Handler][];
   return (contract) => {
-    const root = Place.root(contract.document);
+    const root = Place.root(contract.document, { isLenient: contract.isLenient });
     return Promise.all(all.map(([key, handle]) => implementOne(contract, root, key, handle)));
   };
 }
@@ -61,7 +61,7 @@ async function implementOne(
     operationId: typeof operationId === "string" ? operationId : key,
     method,
     path: encodePath(path),
-    access: readAccess(place, root, contract.source.fills === true),
+    access: readAccess(place),
     errors: errorFormatOf(described, contract.errors.shape),
     async read({ url, headers, segments, readBody: readBytes }) {
       const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];

@@ -185,7 +185,7 @@ function sampleTarget(draft: Draft, path: string, parameters: DescribedParameter
 
 /** A value for a schema: the author's example where there is one. */
 function exampleOf({ document }: Draft, schema: object): unknown {
-  const root = Place.root(document as unknown as Json, undefined, true);
+  const root = Place.root(document as unknown as Json, { isLenient: true });
   const [value] = madeValues([root.holding(schema as Json)], { direction: "request" });
   return value;
 }

@@ -50,7 +50,7 @@ interface PlacedExample {
 /** The resources in the examples of the responses of the create, the list and the get. */
 function examplesOf(document: OpenApiDocument, { describedPath: path, list }: Collection): PlacedExample[] {
   const toPlants = plantsPath(list.members);
-  const paths = Place.root(document, undefined, true).at("paths");
+  const paths = Place.root(document, { isLenient: true }).at("paths");
   const items = paths.members.filter(([each]) => each === path || each.startsWith(`${path}/{`));
   return items
     .flatMap(([, item]) => ["get", "post"].flatMap((method) => item.at(method, "responses").members))

@@ -92,7 +92,7 @@ export class Sandbox {
   /** Opens the store with its seeds and the token. Rejects with an OperatorError for a bad file. */
   static async open(options: SandboxOptions, onUnavailable: OnUnavailable): Promise<Sandbox> {
     const { seed, rules, token } = options;
-    const contract = await readContract({ ...(options.contract ?? plantStoreSource), fills: true });
+    const contract = await readContract(options.contract ?? plantStoreSource, { isLenient: true });
     const [store, clock] = [new MemoryStore(contract, onUnavailable), new SandboxClock()];
     const notes = seed === undefined ? [] : await loadSeeds(seed, store);
     await storeFixedToken(store, token);

@@ -9,8 +9,8 @@ export type SingleContract = Contract & Collection;
 
 export const plantStore: SingleContract = await readSingle(plantStoreSource);
 
-export async function readSingle(source: ContractSource): Promise<SingleContract> {
-  const contract = await readContract(source);
+export async function readSingle(source: ContractSource, isLenient = false): Promise<SingleContract> {
+  const contract = await readContract(source, { isLenient });
   return { ...contract, ...onlyCollection(contract) };
 }
 

@@ -138,7 +138,7 @@ async function contractFor({ contract: file }: OptionValues): Promise<Contract> 
   const source = typeof file === "string" ? await readContractFile(file) : plantStoreSource;
   try {
     // A server of its own may have what this one has not.
-    const contract = await readContract({ ...source, fills: true });
+    const contract = await readContract(source, { isLenient: true });
     // Nothing can be checked without a collection; this reading says why there is none.
     return contract.collections.length > 0 ? contract : await readContract(source);
   } catch (error) {

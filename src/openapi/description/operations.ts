@@ -56,8 +56,6 @@ import { noteOperation } from "./unserved-parts.ts";
 /** State of reading one description. */
 export interface Reading {
   readonly root: Place;
-  /** Whether what nothing stored fits may be made up in responses. */
-  readonly fills: boolean;
   /** The pointers of the operations that are served. */
   readonly served: Set<string>;
   /** Why others cannot be, by their pointers. */
@@ -112,13 +110,13 @@ const conditions: readonly string[] = ["if-match", "if-none-match"];
 async function readOperation(
   name: OperationName,
   operation: DescribedOperation,
-  { root, served, fills }: Reading,
+  { served }: Reading,
   collection: Described,
 ): Promise<ServedOperation & { readonly shape?: ListShape }> {
   const { described, words, common } = collection;
   const { parameters = conditions, ...part } = await readPart(name, operation, collection);
   const headers = await requiredHeaders(operation);
-  const access = readAccess(operation.place, root, fills);
+  const access = readAccess(operation.place);
   const errors = errorFormatOf(operation, common);
   const known = [...parameters, ...headers.map((each) => each.name.toLowerCase())];
   noteOperation(operation, known, described.id.schema);
@@ -136,7 +134,7 @@ async function readOperation(
 }
 
 /** The operations of a description that are not served. Notes them, and why. */
-export function readOthers({ root, served, faults, fills }: Reading): OtherOperation[] {
+export function readOthers({ root, served, faults }: Reading): OtherOperation[] {
   const paths = root.at("paths").members.filter(isReadable);
   for (const [path, item] of paths) noteMethods(path, item);
   noteSamePaths(paths);
@@ -150,7 +148,7 @@ export function readOthers({ root, served, faults, fills }: Reading): OtherOpera
     // RFC 9110, section 9.3.2: the GET that is served responds to HEAD, too.
     if (method === "head" && served.has(place.pointer.replace(/head$/, "get"))) return [];
     place.note(`${titleOf(operation)} is not served${reasonFrom(place, faults.get(place.pointer))}`);
-    const access = accessWithoutNotes(place, root, fills);
+    const access = accessWithoutNotes(place);
     return [{ method: method.toUpperCase() as OtherOperation["method"], path, access }];
   });
 }
@@ -306,7 +304,7 @@ async function readDeletion(
     if (isFree && kinds.has("string") && messageNames.test(name)) members.push(memberJson(name, message));
     else if (kinds.has("boolean") && isFree && doneNames.test(name)) members.push(memberJson(name, "true"));
     else if (property.isRequired) {
-      const json = await constantOf(name, property, resource);
+      const json = await constantOf(name, property);
       if (json === undefined) throw place.error(`nothing fits "${name}" in its response`);
       members.push(memberJson(name, json));
     }

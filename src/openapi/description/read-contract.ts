@@ -35,17 +35,22 @@ import { accessWithoutNotes } from "./security.ts";
 import { fingerprint, tableNameOf } from "./sql-names.ts";
 import { noteDocument } from "./unserved-parts.ts";
 
+interface ReadOptions {
+  /** Whether it is for a sandbox, see Contract. */
+  readonly isLenient?: boolean;
+}
+
 /** Rejects with a ContractError that says in one sentence why the description cannot be served. */
-export async function readContract(given: ContractSource): Promise<Contract> {
+export async function readContract(given: ContractSource, options: ReadOptions = {}): Promise<Contract> {
   try {
-    return await readSource(given);
+    return await readSource(given, options);
   } catch (error) {
     if (error instanceof RangeError) throw new ContractError("its parts are nested too deeply", "");
     throw error;
   }
 }
 
-async function readSource(given: ContractSource): Promise<Contract> {
+async function readSource(given: ContractSource, { isLenient = false }: ReadOptions): Promise<Contract> {
   const { document, source } = await parseDescription(given);
   const written = isObject(document) ? (document.openapi ?? document.swagger) : undefined;
   // YAML has a version without quotes as a number, of which 3.0 is 3.
@@ -58,7 +63,8 @@ async function readSource(given: ContractSource): Promise<Contract> {
       "",
     );
   const read = { ...(withoutNulls(document) as Json), openapi: String(version) };
-  return await readDocument(source, read as unknown as OpenApiDocument);
+  const root = Place.root(read, { origins: source.origins, isLenient });
+  return await readDocument(source, root);
 }
 
 /** Members that are data, of which null is one. */
@@ -79,9 +85,8 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-async function readDocument(source: ContractSource, document: OpenApiDocument): Promise<Contract> {
-  const root = Place.root(document, source.origins, source.fills === true);
-  const reading: Reading = { root, fills: source.fills === true, served: new Set(), faults: new Map() };
+async function readDocument(source: ContractSource, root: Place): Promise<Contract> {
+  const reading: Reading = { root, served: new Set(), faults: new Map() };
   const { faults } = reading;
   const found = await findCollections(root, faults);
   const common = commonShape(
@@ -107,7 +112,7 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
     }
   }
   // A server that makes up values responds to every operation, also without a collection.
-  if (collections.length === 0 && !reading.fills)
+  if (collections.length === 0 && !root.isLenient)
     throw (
       failed ??
       faults.values().next().value ??
@@ -122,15 +127,15 @@ async function readDocument(source: ContractSource, document: OpenApiDocument): 
   return {
     number: undefined,
     source,
-    document,
+    document: root.value as OpenApiDocument,
     service: (typeof title === "string" && title.trim()) || "Store",
     basePath: basePathOf(root),
     collections: all,
     otherOperations,
     access,
-    undescribedAccess:
-      root.own("security").value === undefined ? access : accessWithoutNotes(root, root, reading.fills),
+    undescribedAccess: root.own("security").value === undefined ? access : accessWithoutNotes(root),
     errors: { shape: common, shapes: {}, statuses: {} },
+    isLenient: root.isLenient,
     notes: root.notes,
   };
 }
@@ -159,7 +164,7 @@ async function readCollection(
     response: schemaName(returned[0]?.place) ?? schemaName(success.schema),
   });
   const ignored = readOnlyNames(body);
-  const resource = { id, fields, fills: reading.fills, sent: body };
+  const resource = { id, fields, sent: body };
   const collection = {
     table: tableNameOf(path),
     renamed: {},

@@ -27,8 +27,6 @@ import { isChangeTime, isCreationTime, readProperty } from "./fields.ts";
 
 /** The properties of a resource, as responses may have them. */
 export interface Resource extends Pick<Collection, "id" | "fields"> {
-  /** Whether what nothing stored fits may be made up. */
-  readonly fills: boolean;
   /** The body of the create. */
   readonly sent?: ObjectSchema;
 }
@@ -62,7 +60,7 @@ export async function readRepresentation(place: Place, resource: Resource): Prom
   const others: string[] = [];
   for (const [name, property] of outer.properties) {
     if (name === member || !property.isRequired) continue;
-    const json = await constantOf(name, property, resource);
+    const json = await constantOf(name, property);
     if (json === undefined) throw place.error(`nothing fits "${name}" in its response`);
     others.push(memberJson(name, json));
   }
@@ -115,7 +113,7 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
       property.place.note(`a response may have another "${name}" than its enum has, as a body may`);
     if ([...valueTypes(schema)].every((type) => types.has(type)))
       return bothFilters(shown, filterOfProperty(property, "response"));
-    if (property.isRequired && !resource.fills)
+    if (property.isRequired && !place.isLenient)
       throw place.error(`its response has another type for "${name}", which it requires`);
     property.place.note(`"${name}" is left out of responses, as it has another type there`);
     return false;
@@ -125,9 +123,7 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
       const property = object.properties.get(name);
       if (property === undefined || type.kind.name !== "json" || sent === undefined) return undefined;
       const { additionsTo } = await import("./response-additions.ts");
-      return await additionsTo(sent.properties.get(name), property, (...member) =>
-        constantOf(...member, resource),
-      );
+      return await additionsTo(sent.properties.get(name), property, constantOf);
     }),
   );
   const known = new Set(fields.map(({ name }) => name).concat(id.name));
@@ -152,7 +148,7 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
     else if (property?.isRequired) {
       absent[index] =
         field.default === undefined
-          ? await constantOf(field.name, property, resource)
+          ? await constantOf(field.name, property)
           : field.type.toJson(field.default);
       if (absent[index] !== undefined) always.add(field.name);
     }
@@ -163,7 +159,7 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
     if (always.has(name) || isHiddenIn(property, "response")) continue;
     const isConstant = !known.has(name) && onlyValue(schema) !== undefined;
     if (!property.isRequired && !isConstant) continue;
-    const json = await constantOf(name, property, resource);
+    const json = await constantOf(name, property);
     if (json === undefined) throw place.error(`its response requires "${name}", ${reasonOf(resource, name)}`);
     constants.push(memberJson(name, json));
   }
@@ -186,15 +182,11 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
  * The JSON of a required member that is not stored: the only value that its schema accepts, its
  * default, or null; or else one that is made up, where that is allowed.
  */
-export async function constantOf(
-  name: string,
-  property: Property,
-  { fills }: Pick<Resource, "fills">,
-): Promise<string | undefined> {
+export async function constantOf(name: string, property: Property): Promise<string | undefined> {
   const { schema, check, places } = await readProperty(name, property);
   const value = onlyValue(schema) ?? schema.default ?? (valueTypes(schema).has("null") ? null : undefined);
   if (value !== undefined) return toExactJson(value);
-  if (!fills) return undefined;
+  if (!property.place.isLenient) return undefined;
   const type = fieldTypeOf(schema, check);
   const example = await exampleOf({ schema, places }, type, [false]);
   return example === undefined ? undefined : type.toJson(example);

@@ -6,11 +6,11 @@ import { ContractError, type Place } from "../document/place.ts";
 
 /**
  * Reads the requirements of an operation, or else of the whole description, of which a request meets
- * one (OpenAPI 3.1, section 4.8.30). Notes the ones that are not accepted.
- *
- * @param takesAny whether Basic credentials are taken with any password.
+ * one (OpenAPI 3.1, section 4.8.30). Notes the ones that are not accepted. In a sandbox
+ * Basic credentials are taken with any password.
  */
-export function readAccess(operation: Place, root: Place, takesAny: boolean): Access {
+export function readAccess(operation: Place): Access {
+  const root = operation.document;
   const security = [operation, root]
     .map((each) => each.own("security"))
     .find(({ value }) => value !== undefined);
@@ -23,23 +23,28 @@ export function readAccess(operation: Place, root: Place, takesAny: boolean): Ac
   for (const name of refused) security?.note(`the security of ${name} is not accepted${instead}`);
   for (const name of scopes)
     security?.note(`the scope ${name} is not checked: every token may do everything`);
-  return access.basic !== undefined && takesAny ? { ...access, basic: "any" } : access;
+  return withAnyPassword(access, operation);
 }
 
 /**
  * Reads them of an operation that is not served, whose notes would concern nobody: a bearer token where
  * they cannot be read.
  */
-export function accessWithoutNotes(operation: Place, root: Place, takesAny: boolean): Access {
+export function accessWithoutNotes(operation: Place): Access {
+  const root = operation.document;
   try {
     const security = operation.own("security").value ?? root.own("security").value;
     const schemes = root.at("components", "securitySchemes");
     const { access } = readRequirements(security, (name) => schemes.at(name).object);
-    return access.basic !== undefined && takesAny ? { ...access, basic: "any" } : access;
+    return withAnyPassword(access, operation);
   } catch (error) {
     if (error instanceof ContractError) return bearerAccess;
     throw error;
   }
+}
+
+function withAnyPassword(access: Access, { isLenient }: Place): Access {
+  return access.basic !== undefined && isLenient ? { ...access, basic: "any" } : access;
 }
 
 /**

@@ -41,6 +41,15 @@ interface Shared {
   readonly derived: Map<string, Json>;
 }
 
+interface RootOptions {
+  readonly origins?: ContractSource["origins"];
+  /**
+   * Whether a sandbox reads it: a schema is checked as far as it can be, where what is wrong with it is a
+   * note, and what nothing stored fits is made up.
+   */
+  readonly isLenient?: boolean;
+}
+
 /** Replacing references makes a tree of a graph: a small file can expand to any size. */
 const partsMax = 20_000;
 const allPartsMax = 200_000;
@@ -57,10 +66,7 @@ export class Place {
     this.pointer = pointer;
   }
 
-  /**
-   * @param isLenient whether a schema is read as far as it can be: what is wrong with it is a note.
-   */
-  static root(document: Json, origins?: ContractSource["origins"], isLenient = false): Place {
+  static root(document: Json, { origins, isLenient = false }: RootOptions = {}): Place {
     const isVersion30 = String(document.openapi).startsWith("3.0");
     const state = { notes: new Set<string>(), parts: 0, partsBefore: 0, held: 0 };
     const known = { targets: new Map(), derived: new Map() };
@@ -77,7 +83,7 @@ export class Place {
     return this.#shared.isVersion30;
   }
 
-  /** Whether a part of a schema that cannot be checked leaves the rest as it is. */
+  /** Whether a sandbox reads it, see RootOptions. */
   get isLenient(): boolean {
     return this.#shared.isLenient;
   }

@@ -27,7 +27,7 @@ export interface SentRequest extends SentParameters {
 
 /** Makes the parts that the operations of one description share. */
 function sharedParts(document: OpenApiDocument) {
-  return { root: Place.root(document, undefined, true), maker: new ValueMaker("response") };
+  return { root: Place.root(document, { isLenient: true }), maker: new ValueMaker("response") };
 }
 
 type SharedParts = ReturnType<typeof sharedParts>;
@@ -207,7 +207,7 @@ export function sandboxOperations(
     parts ??= sharedParts(document);
     return parts;
   };
-  const paths = Place.root(document, undefined, true).at("paths");
+  const paths = Place.root(document, { isLenient: true }).at("paths");
   return others.map((other) => {
     const operationId = paths.at(other.path, other.method.toLowerCase(), "operationId").value;
     return new SandboxOperation(other, operationId, shape, shared);

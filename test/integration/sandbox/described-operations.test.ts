@@ -162,7 +162,7 @@ beforeAll(async () => {
   const file = resources.use(new TemporaryFolder()).file("museum.json");
   const source = JSON.stringify(document).replace('"exact"', "9007199254740993");
   await Bun.write(file, source);
-  const collection = await readSingle({ text: source, fills: true });
+  const collection = await readSingle({ text: source }, true);
   sandbox = resources.use(await RunningSandbox.startInProcess({ args: ["--contract", file], collection }));
   notes = await sandbox.logged((printed) => printed);
 });

@@ -282,10 +282,8 @@ test("a description of a thousand paths is served within seconds", async () => {
   const paths = Object.fromEntries(
     Array.from({ length: 1_000 }, (_, index) => [`/a${index}/{id}/b`, { get }]),
   );
-  const contract = await readContract({
-    text: JSON.stringify({ openapi: "3.1.0", info: { title: "Many", version: "1" }, paths }),
-    fills: true,
-  });
+  const text = JSON.stringify({ openapi: "3.1.0", info: { title: "Many", version: "1" }, paths });
+  const contract = await readContract({ text }, { isLenient: true });
   const operations = sandboxOperations(contract.document, contract.otherOperations, contract.errors.shape);
   expect(operations).toHaveLength(1_000);
   const start = performance.now();
