@@ -96,21 +96,27 @@ test.each(["couriers", "/couriers"])("--collection %s checks one, with a report 
 });
 
 test("a collection whose plants the rules cannot make, or that has no such rule, is skipped", async () => {
-  const textless = folder.file("textless.yaml");
-  await Bun.write(textless, text.replace("name: { type: string,", 'name: { type: string, pattern: "^G",'));
+  const coded = folder.file("coded.yaml");
+  await Bun.write(
+    coded,
+    text.replaceAll(
+      /(?<=courierId(?:: |, in: path, required: true, schema: )\{ type: string, )format: uuid(?:, examples: \[.*?\])?/g,
+      'pattern: "^C[0-9]{9}$"',
+    ),
+  );
   const { exitCode, stdout } = await runCommand([
     "conformance",
     "--list",
     "--contract",
-    textless,
+    coded,
     "--rule",
     "ids.limits",
   ]);
   expect(exitCode).toBe(0);
   const { parcels, couriers, "special-events": events } = partsOf(stdout);
   expect(parcels).toStartWith("ids.limits  the contract");
-  expect(couriers).toBe(
-    "Not checked: the rules need a text of a courier that takes any words, such as a name\n\n",
+  expect(couriers).toStartWith(
+    "Not checked: the rules need ids that they can make, such as UUIDs, but the id of a courier ",
   );
   expect(events).toBe(
     "Not checked: ids.limits does not apply to this contract: the server chooses the ids\n",
@@ -150,9 +156,15 @@ test("members that the schema of errors does not require may be missing", async 
 });
 
 test("what is not checked is said first, and fails with --strict", async () => {
-  const textless = folder.file("textless.yaml");
-  await Bun.write(textless, text.replace("name: { type: string,", 'name: { type: string, pattern: "^G",'));
-  const args = ["--contract", textless, "--url", service.url, "--token", token, "--rule", "contract.create"];
+  const coded = folder.file("coded.yaml");
+  await Bun.write(
+    coded,
+    text.replaceAll(
+      /(?<=courierId(?:: |, in: path, required: true, schema: )\{ type: string, )format: uuid(?:, examples: \[.*?\])?/g,
+      'pattern: "^C[0-9]{9}$"',
+    ),
+  );
+  const args = ["--contract", coded, "--url", service.url, "--token", token, "--rule", "contract.create"];
   const { exitCode, stdout } = await runCommand(["conformance", ...args]);
   expect(stdout.split("\n")[2]).toBe("1 of 3 collections are not checked: couriers");
   expect(exitCode).toBe(0);

@@ -225,8 +225,22 @@ test("a token that cannot be sent is a usage error that does not repeat it", asy
 
 const readingsFile = folder.file("readings.json");
 writeFileSync(readingsFile, readingsText);
-const textlessFile = folder.file("textless.json");
-writeFileSync(textlessFile, readingsText.replace('"pattern":', '"maxLength":5,"pattern":'));
+const fixedBody = {
+  content: {
+    "application/json": {
+      schema: {
+        type: "object",
+        required: ["id", "on"],
+        properties: { id: { type: "integer" }, on: { type: "boolean", const: true } },
+      },
+    },
+  },
+};
+const fixedPaths = {
+  paths: { "/switches": { post: { requestBody: fixedBody, responses: { "201": { description: "Set." } } } } },
+};
+const fixedFile = folder.file("fixed.json");
+writeFileSync(fixedFile, JSON.stringify({ ...JSON.parse(readingsText), ...fixedPaths }));
 
 test("the command checks a sandbox of a contract, and says which rules do not apply", async () => {
   await using sandbox = await RunningSandbox.startInProcess({ args: ["--contract", readingsFile] });
@@ -243,10 +257,7 @@ test.each([
     ["--contract", readingsFile, "--rule", "ids.limits"],
     "ids.limits does not apply to this contract: the contract limits its ids",
   ],
-  [
-    ["--contract", textlessFile],
-    "--contract: the rules need a text of a meter reading that takes any words, such as a name",
-  ],
+  [["--contract", fixedFile], "--contract: the rules need a member of a switch that may have two values"],
   [
     ["--contract", contractFile("parcels.yaml"), "--collection", "/other"],
     '--collection: "/other" is no collection of the contract; it has parcels',

@@ -1,6 +1,7 @@
 // Makes the plants that the rules send to a server of any contract: a rule chooses a "name" and a
 // "tag", and the fields of the contract that take such texts get them.
 
+import { isDeepStrictEqual } from "node:util";
 import { type ErrorCode, errorRegistry } from "../../../../src/base/errors.ts";
 import { OperatorError } from "../../../../src/base/operator-error.ts";
 import { type Access, fieldValue, tokenField } from "../../../../src/contract/access.ts";
@@ -18,11 +19,12 @@ import { withArticle } from "../../../../src/contract/words.ts";
 import { filterJson } from "../../../../src/json/json-filter.ts";
 import { scanJson } from "../../../../src/json/json-scanner.ts";
 import { sentText } from "../../../../src/json/sent-json.ts";
+import { toFieldValue } from "../../../../src/openapi/description/example-values.ts";
 import type { ResponseCheck } from "../failures/watch.ts";
 import { type IdLimits, idLimitsOf } from "../plants/id-limits.ts";
 import { sampleValues } from "../plants/sample-values.ts";
 
-/** Texts that the rules send as names and tags. */
+/** Texts that the rules send as names and tags; the first two must differ. */
 const commonTexts = ["Monstera", "Ficus", "plant 0", "a", "tropical", "without the token"];
 
 /** Stands in bodies for an id that is new each time they are sent. */
@@ -60,25 +62,32 @@ export class Contents {
     const fields = collection.fields.filter(({ isOthers }) => !isOthers);
     this.collection = fields.length === collection.fields.length ? collection : { ...collection, fields };
     this.idLimits = idLimitsOf(collection);
-    this.#values = new Map(fields.map((field) => [field, sampleValues(collection, field)]));
+    this.#values = new Map(fields.map((field) => [field, sampleValues(contract, collection, field)]));
     const { create, get } = collection.operations;
     this.created = create.response;
     this.#shown = (create.response ?? get?.response)?.fields;
-    const texts = fields
-      .filter(takesCommonTexts)
-      .toSorted((one, other) => Number(this.isReturned(other)) - Number(this.isReturned(one)));
+    const hasTwo = (field: Field) => (this.#values.get(field)?.length ?? 0) > 1;
+    const takesAll = (field: Field, texts: readonly string[]) =>
+      texts.every((text) => toFieldValue(field.type, text) !== undefined);
+    const preferred = fields.toSorted((one, other) => this.#merit(other) - this.#merit(one));
+    const texts = preferred.filter((field) => takesAll(field, commonTexts));
     const title =
-      texts.find((field) => field === titleField) ?? texts.find(({ isRequired }) => isRequired) ?? texts[0];
+      texts.find((field) => field === titleField) ??
+      texts[0] ??
+      preferred.find((field) => takesAll(field, commonTexts.slice(0, 2))) ??
+      preferred.find(hasTwo);
     if (title === undefined)
       throw new OperatorError(
-        `the rules need a text of ${withArticle(words.one)} that takes any words, such as a name`,
+        `the rules need a member of ${withArticle(words.one)} that may have two values`,
         2,
       );
     this.title = title;
-    const groups = texts.filter((field) => field !== title && !field.isRequired && this.isReturned(field));
+    const groups = texts.filter(
+      (field) => field !== title && isText(field.type) && !field.isRequired && this.isReturned(field),
+    );
     this.group = groups.find((field) => field === groupField) ?? groups[0];
     const others = fields.filter((field) => field !== title && field.isRequired);
-    this.#others = new Map(others.map((field) => [field, this.#exampleOf(field)]));
+    this.#others = new Map(others.map((field) => [field, this.#values.get(field)?.[0] ?? "null"]));
   }
 
   /** Whether responses have a field. */
@@ -92,11 +101,9 @@ export class Contents {
     return JSON.parse(typeof shown === "object" ? filterJson(json, shown) : json);
   }
 
-  #exampleOf(field: Field): string {
-    const [example] = this.#values.get(field) ?? [];
-    if (example === undefined)
-      throw new OperatorError(`the rules need an example of "${field.name}"; add one to the contract`, 2);
-    return example;
+  /** Returned members show what was stored, and required ones are always sent. */
+  #merit(field: Field): number {
+    return 2 * Number(this.isReturned(field)) + Number(field.isRequired);
   }
 
   /** Whether the bodies of the rules have ids. Otherwise the server chooses them. */
@@ -152,9 +159,18 @@ export class Contents {
     return this.collection.fields.filter((field) => field !== this.title && field !== this.group);
   }
 
+  /** A title as JSON: the text of a rule, or a value of the field that stands for it. */
+  titleJson(text: string): string {
+    if (this.takesTitle(text)) return JSON.stringify(text);
+    const values = this.#values.get(this.title) ?? [];
+    // Rules send Ficus in place of Monstera, and let ten titles compete.
+    const index = text === "Ficus" ? 1 : Number(/^competing (\d)$/.exec(text)?.[1] ?? 0);
+    return asciiJson(values[index % values.length] ?? "null");
+  }
+
   /** The required members with a title. */
   titled(name: string): string {
-    return this.named + JSON.stringify(name);
+    return this.named + this.titleJson(name);
   }
 
   /** The member of the group, or nothing if there is none. */
@@ -195,7 +211,7 @@ export class Contents {
   }
 
   #required(name: string): readonly (readonly [Field, string])[] {
-    return [...this.#others, [this.title, JSON.stringify(name)]];
+    return [...this.#others, [this.title, this.titleJson(name)]];
   }
 
   /** A plant with every member, and its members as responses have them. */
@@ -225,12 +241,15 @@ export class Contents {
   /** Whether a response may be the plant with a name. */
   hasTitle(body: Readonly<Record<string, unknown>>, name: string): boolean {
     const { title } = this;
-    return this.created === undefined || !this.isReturned(title) || body[title.name] === name;
+    const returned = () => this.#returned(title, this.titleJson(name));
+    return (
+      this.created === undefined || !this.isReturned(title) || isDeepStrictEqual(body[title.name], returned())
+    );
   }
 
   /** Whether a text may be the title. */
   takesTitle(text: string): boolean {
-    return this.title.type.parse(text) !== undefined;
+    return toFieldValue(this.title.type, text) !== undefined;
   }
 
   /** Whether a text may be the group. */
@@ -310,8 +329,4 @@ function asciiJson(json: string): string {
     /[\x80-\uffff]/g,
     (codeUnit) => `\\u${codeUnit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-function takesCommonTexts({ type }: Field): boolean {
-  return isText(type) && commonTexts.every((text) => type.parse(text) !== undefined);
 }

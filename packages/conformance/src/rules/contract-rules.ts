@@ -66,7 +66,8 @@ export function contractRules(contents: Contents): readonly Rule[] {
   const isReturned = (member: string) =>
     collection.fields.some((field) => field.name === member && contents.isReturned(field)) ||
     (contents.created?.hasId === true && member === collection.id.name) ||
-    member === contents.created?.createdName;
+    member === contents.created?.createdName ||
+    member === contents.created?.updatedName;
   return rulesOf(contents, "contract", {
     create: {
       title: "A valid plant gets 200, and a Plant with its members.",
@@ -112,7 +113,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
       required: byStandard(rfc(8259, "2"), rfc(8259, "4"), rfc(8259, "7")),
       run: async (check) => {
         const monstera = { name: "Monstera", tag: "tropical" };
-        const title = '"Monstera"';
+        const title = contents.titleJson("Monstera");
         const tag = contents.grouped('"tropical"');
         const spacedTag = tag.map((member) => ` , ${member}`).join("");
         const escapes = { name: '"\\/\b\f\n\r\t/' };
@@ -124,14 +125,16 @@ export function contractRules(contents: Contents): readonly Rule[] {
             `\r\n\t {\n ${contents.idMembers(newId).map((member) => `${member.replace(":", " : ")} ,\t`)}${named} ${title}${spacedTag}\r\n} \n`,
             monstera,
           ],
-          "escaped letters": [
-            objectJson(
-              contents.idMembers(newId),
-              `${escapedName}"\\u004d\\u006Fnstera"`,
-              contents.grouped('"\\u0074ropical"'),
-            ),
-            monstera,
-          ],
+          ...(contents.takesTitle("Monstera") && {
+            "escaped letters": [
+              objectJson(
+                contents.idMembers(newId),
+                `${escapedName}"\\u004d\\u006Fnstera"`,
+                contents.grouped('"\\u0074ropical"'),
+              ),
+              monstera,
+            ] as const,
+          }),
           ...(contents.takesTitle(escapes.name) && {
             "every escape": [contents.plantTitled('"\\"\\\\\\/\\b\\f\\n\\r\\t\\u002F"'), escapes] as const,
           }),

@@ -87,7 +87,7 @@ export function editRules(contents: Contents): readonly Rule[] {
         const full = contents.fullPlant(check.id());
         const id = createdId(contents, await check.create(full.body));
         const before = parseObject(await getById(check, id));
-        expectAccepted(await patch(check, id, `{${title.jsonName}"Ficus"}`));
+        expectAccepted(await patch(check, id, `{${title.jsonName}${contents.titleJson("Ficus")}}`));
         const changed = await getById(check, id);
         expectTitle(changed, "Ficus");
         expectOthersKept(before, parseObject(changed));

@@ -9,11 +9,6 @@ export interface RequestParts {
   readonly body?: string | Uint8Array;
 }
 
-/** Whether a request is for the create. */
-export function isCreate({ method = "POST", path }: RequestParts): boolean {
-  return method === "POST" && path === undefined;
-}
-
 /** Whether a request has fields that curl would change or leave out. */
 export function isRaw({ headers = {} }: RequestParts): boolean {
   return ["Transfer-Encoding", "Content-Length", "Expect", "Host"].some((name) => name in headers);
