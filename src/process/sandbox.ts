@@ -139,7 +139,7 @@ async function startSandbox(
   resources.defer(() => console?.close());
   const sessions = console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now });
   const controlUrl = () => (server.adminUrl === undefined ? undefined : `${server.adminUrl}/sandbox`);
-  const { arrivalSecondsMax, drainSecondsMax } = config;
+  const { arrivalSecondsMax, drainSecondsMax, connectionsMax, inFlightBytesMax } = config;
   const { basePath = "" } = options;
   const field = tokenField(store.contract.access);
   const control = sandbox.control({
@@ -182,6 +182,8 @@ async function startSandbox(
       host: publicHost,
       port,
       basePath,
+      connectionsMax,
+      inFlightBytesMax,
       respond: async (request) => guard?.refuse(request) ?? (await server.fetch(request)),
     }),
   );

@@ -56,8 +56,9 @@ export class ForcedOutcomes {
     const wait = async (when: "before" | "after") => {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
       const delayMs = drawDelayMs(delay, rules.random);
-      // A reset aborts it. A sandbox that stops does not wait for it.
-      await sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
+      // A reset aborts it, and a client that leaves. A sandbox that stops does not wait for it.
+      const ended = AbortSignal.any([signal, request.signal]);
+      await sleep(delayMs, undefined, { signal: ended, ref: false }).catch(() => undefined);
     };
     await wait("before");
     // A reset has closed the connection.

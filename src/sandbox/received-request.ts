@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SharedBudget } from "../store/fair-share.ts";
 import { changeBody, type Fault, type SentResponse } from "./faults.ts";
 import {
   type Ending,
@@ -14,7 +15,7 @@ import {
 } from "./request-log.ts";
 
 /** The log keeps the first bytes of a longer body, and as many wait for their reader. */
-const bodyBytesMax = 4 * 2 ** 20;
+export const bodyBytesMax = 4 * 2 ** 20;
 
 /** The interval of pieces that are sent slowly. */
 const slowStepMsMin = 10;
@@ -34,6 +35,8 @@ export class ReceivedRequest {
   readonly #response: ServerResponse;
   readonly #connection: number;
   readonly #log: Pick<RequestLog, "add">;
+  readonly #memory: SharedBudget;
+  readonly #client: string;
   readonly #startedAt = Date.now();
   readonly #start = performance.now();
   readonly #aborting = new AbortController();
@@ -42,6 +45,8 @@ export class ReceivedRequest {
   /** Resolves when the body has ended, or is longer than what is kept of it. */
   readonly #bodyRead = Promise.withResolvers<void>();
   #keptBytes = 0;
+  /** The memory that is acquired for it. */
+  #heldBytes = 0;
   #bodyBytes = 0;
   #isBodySkipped = false;
   /** Null before it is being sent. */
@@ -49,17 +54,22 @@ export class ReceivedRequest {
   #isClosed = false;
   #isLogged = false;
 
-  /** @param connection its number. */
+  /**
+   * @param connection its number.
+   * @param memory of the bodies that are kept.
+   */
   constructor(
     message: IncomingMessage,
     response: ServerResponse,
     connection: number,
-    log: Pick<RequestLog, "add">,
+    { log, memory }: { readonly log: Pick<RequestLog, "add">; readonly memory: SharedBudget },
   ) {
     this.#message = message;
     this.#response = response;
     this.#connection = connection;
     this.#log = log;
+    this.#memory = memory;
+    this.#client = message.socket.remoteAddress ?? "";
     this.socket = message.socket;
     this.#body = this.#readBody();
     this.closed = new Promise((resolve) => {
@@ -122,6 +132,31 @@ export class ReceivedRequest {
     await this.closed;
   }
 
+  /** Releases the memory of the body. Call it when nothing reads it any more. */
+  release(): void {
+    this.#memory.release(this.#client, this.#heldBytes);
+    this.#heldBytes = 0;
+    this.#kept.length = 0;
+  }
+
+  /** Rejects a body that has no room, and closes the connection. */
+  #refuse(body: ReadableStreamDefaultController): void {
+    this.#isBodySkipped = true;
+    this.#message.pause();
+    body.error(new Error("There is no memory for the body"));
+    this.#aborting.abort();
+    if (this.#isClosed || this.#sent !== null) return void this.socket.destroy();
+    const headers: Fields = [
+      ["retry-after", "1"],
+      ["connection", "close"],
+    ];
+    this.#sent = { status: 503, headers, body: wholeBody(Buffer.alloc(0)) };
+    this.#file("complete");
+    this.#isClosed = true;
+    this.#response.writeHead(503, headers.flat());
+    this.#response.end(() => this.socket.destroy());
+  }
+
   /** Closes the connection, and logs nothing. */
   discard(): void {
     this.#isClosed = true;
@@ -159,8 +194,8 @@ export class ReceivedRequest {
       {
         start: (controller) => {
           message.on("data", (chunk: Buffer) => {
-            this.#keep(chunk);
-            if (this.#isBodySkipped) return;
+            if (this.#isBodySkipped) return void this.#keep(chunk);
+            if (!this.#keep(chunk)) return this.#refuse(controller);
             controller.enqueue(chunk);
             if ((controller.desiredSize ?? 0) <= 0) message.pause();
           });
@@ -185,12 +220,27 @@ export class ReceivedRequest {
     this.#message.resume();
   }
 
-  #keep(chunk: Buffer): void {
+  /** Keeps a chunk for the log and the rules; false if there is no memory for it. */
+  #keep(chunk: Buffer): boolean {
     this.#bodyBytes += chunk.length;
     const kept = chunk.subarray(0, bodyBytesMax - this.#keptBytes);
+    if (!this.#isLogged && kept.length > 0) {
+      if (!this.#reserve(this.#keptBytes + kept.length)) return false;
+      this.#kept.push(kept);
+    }
     this.#keptBytes += kept.length;
-    if (!this.#isLogged && kept.length > 0) this.#kept.push(kept);
     if (this.#bodyBytes >= bodyBytesMax) this.#bodyRead.resolve();
+    return true;
+  }
+
+  /** Acquires the memory for so many bytes of the body: at once for those that it says it has. */
+  #reserve(bytes: number): boolean {
+    const length = Number(this.#message.headers["content-length"] ?? 0);
+    const wanted = Math.max(bytes, Math.min(length, bodyBytesMax)) - this.#heldBytes;
+    if (wanted <= 0) return true;
+    if (!this.#memory.acquire(this.#client, wanted)) return false;
+    this.#heldBytes += wanted;
+    return true;
   }
 
   #file(ended: Ending): void {

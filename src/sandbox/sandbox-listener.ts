@@ -5,8 +5,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ListenError } from "../service/server.ts";
+import { SharedBudget } from "../store/fair-share.ts";
 import { formatHead } from "./faults.ts";
-import { ReceivedRequest } from "./received-request.ts";
+import { bodyBytesMax, ReceivedRequest } from "./received-request.ts";
 import { type RequestLog, wholeBody } from "./request-log.ts";
 
 export interface SandboxListenerOptions {
@@ -14,6 +15,10 @@ export interface SandboxListenerOptions {
   /** 0 for a free one. */
   readonly port: number;
   readonly log: Pick<RequestLog, "add">;
+  /** Connections, and requests whose response is not decided; further ones are closed. */
+  readonly connectionsMax: number;
+  /** Bytes of the bodies of those requests; a body beyond it gets 503. */
+  readonly inFlightBytesMax: number;
   /** Responds to a request. Only the path of its URL counts. */
   readonly respond: (request: Request) => Promise<Response>;
 }
@@ -41,17 +46,27 @@ export class SandboxListener {
   readonly #options: SandboxListenerOptions;
   readonly #server: Server;
   readonly #connections = new WeakMap<Socket, Connection>();
+  readonly #memory: SharedBudget;
   #connectionCount = 0;
+  #open = 0;
+  /** Requests that are handled, also for clients that have left. */
+  #handled = 0;
   readonly #unfinished = new Set<ReceivedRequest>();
   readonly #byRequest = new WeakMap<Request, ReceivedRequest>();
   #isStopping = false;
 
   private constructor(server: Server, options: SandboxListenerOptions) {
-    const { host } = options;
+    const { host, inFlightBytesMax, connectionsMax } = options;
     const { port } = server.address() as AddressInfo;
     this.origin = new URL(`http://${host.includes(":") ? `[${host}]` : host}:${port}`).origin;
     this.#options = options;
     this.#server = server;
+    this.#memory = new SharedBudget(Math.max(inFlightBytesMax, 2 * bodyBytesMax));
+    server.on("connection", (socket: Socket) => {
+      this.#open++;
+      socket.once("close", () => this.#open--);
+      if (this.#open > connectionsMax) socket.destroy();
+    });
     server.on("request", (message, response) => this.#receive(message, response));
     // Another expectation than 100-continue is ignored, as by Bun's listener.
     server.on("checkExpectation", (message, response) => this.#receive(message, response));
@@ -100,18 +115,25 @@ export class SandboxListener {
 
   #receive(message: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connectionOf(message.socket);
-    if (++connection.waiting > pipelinedMax) {
+    if (++connection.waiting > pipelinedMax || this.#handled >= this.#options.connectionsMax) {
       message.socket.destroy();
       return;
     }
-    const received = new ReceivedRequest(message, response, connection.number, this.#options.log);
+    const parts = { log: this.#options.log, memory: this.#memory };
+    const received = new ReceivedRequest(message, response, connection.number, parts);
+    this.#handled++;
     this.#unfinished.add(received);
     void received.closed.then(() => {
       this.#unfinished.delete(received);
       connection.waiting--;
     });
     // One after another: a fault must not overtake the response before it.
-    connection.last = connection.last.then(() => this.#respond(received));
+    connection.last = connection.last
+      .then(() => this.#respond(received))
+      .finally(() => {
+        this.#handled--;
+        received.release();
+      });
   }
 
   async #respond(received: ReceivedRequest): Promise<void> {

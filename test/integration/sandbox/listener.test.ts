@@ -1,6 +1,7 @@
 // The listener of a sandbox: clients receive what a server answers, and all of it is in the log.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
 import { createHead, RawConnection } from "../../support/raw-connection.ts";
 import { RunningSandbox, requestPage } from "../../support/sandbox.ts";
@@ -148,4 +149,28 @@ test("a body of over 4 MiB is cut in the log", async () => {
   });
   expect(entry?.request.body).toHaveLength(4 * 2 ** 20);
   connection.terminate();
+});
+
+test("bodies and connections have limits, and a client that leaves frees its part of both", async () => {
+  const args = ["--in-flight-bytes-max", "1", "--connections-max", "3"];
+  await using own = await RunningSandbox.startInProcess({ args });
+  /** The beginning of a body of which two have no room. */
+  const half = createHead(own, "Prefer: delay=3600\r\nContent-Length: 4194304") + "x".repeat(1_000);
+  const held = await Promise.all([RawConnection.open(own.url), RawConnection.open(own.url)]);
+  for (const each of held) each.write(half);
+  expect(await Promise.race(held.map(({ closed }) => closed))).toStartWith("HTTP/1.1 503 ");
+  const left = held.filter(({ received }) => received === "");
+  expect(left).toHaveLength(1);
+  left[0]?.terminate();
+  const next = await eventually("a body has room", async () => {
+    const connection = await RawConnection.open(own.url);
+    connection.write(createHead(own, "Content-Length: 4194304") + "x".repeat(4_194_304));
+    const status = await connection.until((received) => /^HTTP\/1.1 \d+/.exec(received)?.[0]);
+    if (status?.endsWith("503") === false) return connection;
+    connection.terminate();
+    return undefined;
+  });
+  const idle = await Promise.all(Array.from({ length: 3 }, () => RawConnection.open(own.url)));
+  expect(await Promise.race(idle.map(({ closed }) => closed))).toBe("");
+  for (const each of [next, ...idle]) each?.terminate();
 });
