@@ -1,21 +1,18 @@
 // Checks that a request comes from a page of this listener: against DNS rebinding and cross-site
 // request forgery (CSRF). A check throws an AdminError for a request that it rejects.
 
+import { isOwnHost } from "../base/loopback.ts";
 import { AdminError } from "./admin-responses.ts";
 
 /**
- * Rejects a request whose Host is neither an address, nor localhost, nor one of the names. With DNS
- * rebinding, a page of another site points its own name at this machine, but it cannot send a Host
- * other than that name.
+ * Rejects a request whose Host is neither an address, nor localhost, nor one of the names.
  *
  * @param setting the flag that adds names.
  */
 export function checkHost(request: Request, names: readonly string[], setting = "--admin-names"): void {
-  const host = request.headers.get("host") ?? "";
-  const name = host.replace(/:\d*$/, "").toLowerCase();
-  const isAddress = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/.test(name);
-  if (isAddress || name === "localhost" || names.includes(name)) return;
-  throw new AdminError(421, `Unknown host ${JSON.stringify(host)}; add it to ${setting} to allow it.`);
+  if (isOwnHost(request, names)) return;
+  const host = JSON.stringify(request.headers.get("host"));
+  throw new AdminError(421, `Unknown host ${host}; add it to ${setting} to allow it.`);
 }
 
 /**

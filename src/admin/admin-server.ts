@@ -2,6 +2,7 @@
 // their own.
 
 import { CoalescedWork } from "../base/coalesced-work.ts";
+import { isLoopback, isOwnHost } from "../base/loopback.ts";
 import { errorMessage } from "../base/operator-error.ts";
 import { withinTime } from "../base/time-limit.ts";
 import { type ListeningServer, serveOptions } from "../http/listener.ts";
@@ -20,6 +21,8 @@ export interface AdminOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
+  /** Host names that requests may have besides addresses and localhost, if the host is loopback. */
+  readonly names: readonly string[];
   /** See CreateQueue. */
   readonly assertReady: () => Promise<readonly string[]>;
   readonly metrics: Pick<Metrics, "text">;
@@ -41,6 +44,7 @@ const readinessMsMax = 5_000;
 export function startAdminServer({
   host,
   port,
+  names,
   assertReady,
   metrics,
   routes,
@@ -58,6 +62,11 @@ export function startAdminServer({
   const renderMetrics = async () => respond(200, await metricsText.run(), prometheusContentType);
   const handlerOf = (extra: AdminRoutes) => (request: Request, server: Bun.Server<undefined>) =>
     extra.handle(request, server.requestIP(request)?.address ?? "");
+  // Otherwise pages of other sites could read these, by DNS rebinding. Extras check their own.
+  const own = (handle: () => Response | Promise<Response>) => (request: Request) =>
+    !isLoopback(host) || isOwnHost(request, names)
+      ? handle()
+      : respond(421, "unknown host; add it to --admin-names to allow it\n");
   const notFound = () => respond(404, "not found; there are GET /livez, GET /readyz and GET /metrics\n");
   return Bun.serve({
     ...serveOptions,
@@ -68,9 +77,9 @@ export function startAdminServer({
       ...Object.fromEntries(
         routes.flatMap((extra) => extra.paths.map((path) => [path, handlerOf(extra)] as const)),
       ),
-      "/livez": { GET: livez },
-      "/readyz": { GET: readyz },
-      "/metrics": { GET: renderMetrics },
+      "/livez": { GET: own(livez) },
+      "/readyz": { GET: own(readyz) },
+      "/metrics": { GET: own(renderMetrics) },
     },
     fetch: notFound,
     error(error) {

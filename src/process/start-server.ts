@@ -160,14 +160,14 @@ export async function serverOptions(
   own: readonly Operation[],
   simulate: (described: Contract["otherOperations"]) => readonly Operation[] = () => [],
 ): Promise<Omit<ServerOptions, "store">> {
-  const { adminHost, adminPort, tokenRate, tokenBurst } = config;
+  const { adminHost, adminPort, adminNames, tokenRate, tokenBurst } = config;
   const offered = await offeredOperations(config, described, own);
   const operations = [...offered, ...simulate(unservedOf(described, offered))];
   const contract = { ...described, otherOperations: unservedOf(described, operations) };
   const basePath = config.basePath + contract.basePath;
   const { jwtIssuer: issuer, jwtAudience: audience, jwtAudienceClaim, jwtClaim: claims, jwksUrl } = config;
   return {
-    admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
+    admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort, names: adminNames },
     basePath,
     publicUrl: config.publicUrl,
     operations,

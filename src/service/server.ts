@@ -49,7 +49,12 @@ export interface ServerOptions {
       })
     | false;
   /** Undefined for no admin listener; then nothing collects metrics. */
-  readonly admin?: ListenerAddress | undefined;
+  readonly admin?:
+    | (ListenerAddress & {
+        /** Host names by which a listener on loopback is called besides localhost. */
+        readonly names?: readonly string[] | undefined;
+      })
+    | undefined;
   /** The path before those of the collections, such as "/v1"; that of the contract by default. */
   readonly basePath?: string;
   /** The base URL that clients use, where a proxy changes it, such as https://api.example/garden/v1. */
@@ -416,6 +421,7 @@ function startListeners(
     events.subscribe((event) => metrics.handle(event));
     return startAdminServer({
       ...address,
+      names: options.admin?.names ?? [],
       assertReady: async () => {
         if (state.isStopping) throw new Error("the server is stopping");
         return current.service.groupCommit.assertReady();

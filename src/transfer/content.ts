@@ -27,24 +27,26 @@ interface Content {
 }
 
 /**
- * Unpacks gzip and decodes UTF-16, and finds the format: the given one, or else that of the
+ * Unpacks gzip, once, and decodes UTF-16, and finds the format: the given one, or else that of the
  * content, or else that of the name. Rejects with an OperatorError for a file of another kind,
  * which says what it is.
  */
 export async function openContent(
   source: AsyncIterable<Uint8Array>,
   options: ContentNames,
+  isUnpacked = false,
 ): Promise<Content> {
   const { name, given, named } = options;
   const { head, chunks } = await peek(source);
-  if (head[0] === 0x1f && head[1] === 0x8b) return openContent(unpacked(chunks, name), options);
+  if (!isUnpacked && head[0] === 0x1f && head[1] === 0x8b)
+    return openContent(unpacked(chunks, name), options, true);
   const encoding =
     head[0] === 0xff && head[1] === 0xfe
       ? "utf-16le"
       : head[0] === 0xfe && head[1] === 0xff
         ? "utf-16be"
         : undefined;
-  if (encoding !== undefined) return openContent(decoded(chunks, encoding, name), options);
+  if (encoding !== undefined) return openContent(decoded(chunks, encoding, name), options, true);
   const start = Buffer.from(head)
     .toString("latin1")
     .replace(/^\xef\xbb\xbf/, "");
@@ -69,6 +71,7 @@ const kinds: readonly (readonly [start: string | RegExp, sentence: string])[] = 
     /^\s*<(?:!doctype|html|\?xml)/i,
     "a page of HTML or XML, perhaps that of a log-in; import the file itself",
   ],
+  ["\x1f\x8b", "compressed twice with gzip; unpack it once"],
   ["BZh", "compressed with bzip2; unpack it first"],
   ["\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first"],
   ["\xfd7zXZ", "compressed with xz; unpack it first"],

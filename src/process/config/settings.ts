@@ -164,7 +164,7 @@ const admin = {
   },
   adminNames: setting(
     "--admin-names <names>",
-    "host names of the console, separated by commas; IP addresses and localhost are always accepted",
+    "host names of the admin listener, separated by commas; IP addresses and localhost are always accepted",
     parseHostNames,
   ),
   trustedProxies: setting(

@@ -10,6 +10,7 @@ test("an exception of a route is answered 500 and reported, and does not change 
   const server = startAdminServer({
     host: "127.0.0.1",
     port: 0,
+    names: [],
     routes: [],
     assertReady: async () => [],
     metrics: { text: () => Promise.reject(failure) },
@@ -25,4 +26,27 @@ test("an exception of a route is answered 500 and reported, and does not change 
   } finally {
     await server.stop(true);
   }
+});
+
+test("on loopback health and metrics are not for pages that call this machine by another name", async () => {
+  const statusOf = async (host: string, name: string) => {
+    const server = startAdminServer({
+      host,
+      port: 0,
+      names: ["plants.example"],
+      routes: [],
+      assertReady: async () => [],
+      metrics: { text: async () => "" },
+      onInternalError: () => expect.unreachable(),
+    });
+    const paths = ["livez", "readyz", "metrics"];
+    const responses = paths.map((path) => fetch(`${server.url.origin}/${path}`, { headers: { Host: name } }));
+    const statuses = (await Promise.all(responses)).map(({ status }) => status);
+    await server.stop(true);
+    return [...new Set(statuses)];
+  };
+  expect(await statusOf("127.0.0.1", "evil.example:8081")).toEqual([421]);
+  expect(await statusOf("127.0.0.1", "Plants.example:8081")).toEqual([200]);
+  expect(await statusOf("127.0.0.1", "[::1]:8081")).toEqual([200]);
+  expect(await statusOf("0.0.0.0", "plantstore-0.plants.svc:8081")).toEqual([200]);
 });

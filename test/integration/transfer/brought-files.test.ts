@@ -184,6 +184,7 @@ test.each<[string, string | Uint8Array, string]>([
   ["plants.pdf", "%PDF-1.7\n", "a PDF; import the table that it was made from"],
   ["plants.csv.bz2", "BZh91AY&SY", "compressed with bzip2; unpack it first"],
   ["plants.csv.zst", Buffer.from("28b52ffd0400", "hex"), "compressed with zstd; unpack it first"],
+  ["twice.csv.gz", gzipSync(gzipSync(table(","))), "compressed twice with gzip; unpack it once"],
   ["database.csv", sqliteFile(), noText],
   ["picture.ndjson", readFileSync(picture), noText],
   ["picture.csv.gz", gzipSync(readFileSync(picture)), noText],
