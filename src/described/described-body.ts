@@ -8,7 +8,7 @@ import { filterJson } from "../json/json-filter.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { decodeUtf8 } from "../json/utf8.ts";
 import { checkOf } from "../openapi/description/checks.ts";
-import { matchesMedia } from "../openapi/description/described-operation.ts";
+import { isJsonFormat, matchesMedia } from "../openapi/description/described-operation.ts";
 import { expandSchema } from "../openapi/description/expanded-schema.ts";
 import { type Place, readableAsync } from "../openapi/document/place.ts";
 import { filterOf } from "../openapi/schema/directions.ts";
@@ -45,7 +45,7 @@ export async function readDescribedBody(operation: Place): Promise<DescribedBody
   return async (headers, readBytes) => {
     const sent = headers.get("content-type");
     // Clients name the type of their bodies also where they have none.
-    const mayBeMissing = sent === null || isJson(sent);
+    const mayBeMissing = sent === null || isJsonFormat(sent);
     const found = media.find(({ range }) => sent !== null && matchesMedia(sent, range));
     const encoding = headers.get("content-encoding") ?? "identity";
     const isUnfit = found === undefined || encoding.toLowerCase() !== "identity";
@@ -67,7 +67,7 @@ export async function readDescribedBody(operation: Place): Promise<DescribedBody
     const fault = faultIn(checked.check, parsed.value);
     if (fault !== undefined) return new ApiError("invalidPlant", `The body is not valid: ${fault}.`);
     const { schema, taken } = checked;
-    // What clients cannot set is not taken from them.
+    // Members that clients cannot set are dropped.
     const value = taken ? parseExactJson(filterJson(toExactJson(parsed.value), taken)) : parsed.value;
     return { value: withDefaults(value, schema) };
   };
@@ -87,11 +87,6 @@ function withDefaults(value: unknown, schema: Json): unknown {
   return members;
 }
 
-/** Whether a media type is JSON, or another format written in it. */
-function isJson(type: string): boolean {
-  return /^[^;]*[/+]json\s*(?:;|$)/i.test(type);
-}
-
 /** The value of a body; undefined for one of another media type, which is not checked. */
 async function parseBody(
   type: string,
@@ -100,11 +95,11 @@ async function parseBody(
 ): Promise<{ readonly value: unknown } | ApiError | undefined> {
   if (matchesMedia(type, "multipart/form-data")) return await parseMultipart(type, bytes, schema);
   const isForm = matchesMedia(type, "application/x-www-form-urlencoded");
-  if (!isForm && !isJson(type) && !matchesMedia(type, "text/*")) return undefined;
+  if (!isForm && !isJsonFormat(type) && !matchesMedia(type, "text/*")) return undefined;
   const text = decodeUtf8(bytes);
   if (text === undefined) return new ApiError("invalidJson", "The body is not UTF-8.");
   if (isForm) return { value: objectOfPairs([...new URLSearchParams(text)], schema) };
-  if (!isJson(type)) return { value: text };
+  if (!isJsonFormat(type)) return { value: text };
   try {
     return { value: parseExactJson(text) };
   } catch (error) {

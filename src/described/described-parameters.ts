@@ -47,7 +47,7 @@ export async function readDescribedParameters({
   for (const place of parameters) {
     const parameter = await readableAsync(() => readParameter(place));
     const key = `${parameter?.in} ${parameter?.name}`;
-    // Those of the operation come before those of its path.
+    // A parameter of the operation replaces one of its path.
     if (parameter !== undefined && !read.has(key)) read.set(key, parameter);
   }
   const all = [...read.values()];

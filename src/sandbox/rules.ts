@@ -3,8 +3,8 @@
 import type {
   Match,
   Outcome,
+  Rule,
   RuleList,
-  Rule as RuleSource,
   StoredRule,
   TextCondition,
 } from "../../packages/sandbox/src/control-types.ts";
@@ -18,7 +18,7 @@ import { controlName, matchableFields } from "./control-document.ts";
 import type { ForcedBy } from "./request-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-type Rule = RuleSource & { readonly id: string; applied: number; matched: number };
+type CountedRule = Rule & { readonly id: string; applied: number; matched: number };
 
 /** The outcome that is forced on a request: what the request asks for, or what a rule has for it. */
 export interface ForcedOutcome {
@@ -48,7 +48,7 @@ const defaultSeed = 1;
 export class Rules {
   readonly #collections: readonly Collection[];
   readonly #fieldNames: readonly string[];
-  #rules: readonly Rule[] = [];
+  #rules: readonly CountedRule[] = [];
   #random = new SeededRandom(defaultSeed);
   #lastId = 0;
 
@@ -70,7 +70,7 @@ export class Rules {
   }
 
   /** Adds a rule before the others. Throws an AdminError if there are too many. */
-  add(source: RuleSource): StoredRule {
+  add(source: Rule): StoredRule {
     if (this.#rules.length >= rulesMax)
       throw new AdminError(409, `There may be ${rulesMax} rules; remove one first.`);
     const rule = this.#newRule(source);
@@ -104,7 +104,7 @@ export class Rules {
   }
 
   /** A rule that was read back has an id and a count, which are replaced. */
-  #newRule(source: RuleSource): Rule {
+  #newRule(source: Rule): CountedRule {
     return { ...source, id: `r${++this.#lastId}`, applied: 0, matched: 0 };
   }
 
@@ -141,11 +141,11 @@ export class Rules {
   }
 }
 
-function describe({ id, applied, matched: _, ...source }: Rule): StoredRule {
+function describe({ id, applied, matched: _, ...source }: CountedRule): StoredRule {
   return { id, ...source, applied };
 }
 
-function isUsedUp({ times, applied }: Rule): boolean {
+function isUsedUp({ times, applied }: CountedRule): boolean {
   return times !== undefined && applied >= times;
 }
 

@@ -84,9 +84,9 @@ async function loadFile(collection: Collection, file: string, store: SeededStore
   }
 }
 
-type Place = Pick<ImportRecord, "line" | "column">;
+type RecordPlace = Pick<ImportRecord, "line" | "column">;
 
-function invalidSeed(file: string, { line, column }: Place, message: string): OperatorError {
+function invalidSeed(file: string, { line, column }: RecordPlace, message: string): OperatorError {
   const place = column === undefined ? "" : `, column ${column}`;
   return new OperatorError(`${file}, line ${line}${place}: ${message}`);
 }

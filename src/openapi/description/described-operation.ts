@@ -51,6 +51,11 @@ export function isJson(type: string): boolean {
   return /^(?:application\/(?:json|\*)|\*\/\*)\s*(?:;|$)/i.test(type);
 }
 
+/** Whether a media type is JSON (RFC 8259), or another format written in it (RFC 6839). */
+export function isJsonFormat(type: string): boolean {
+  return /^[^;]*[/+]json\s*(?:;|$)/i.test(type);
+}
+
 function isJsonOrProblem(type: string): boolean {
   return isJson(type) || /^application\/problem\+json\s*(?:;|$)/i.test(type);
 }

@@ -90,7 +90,7 @@ export async function readFilters(
     const isEquality = own.operator === "eq" || own.operator === "ne";
     const field = typeof own.key === "number" ? fields[own.key] : undefined;
     const isList = valueTypes(schema).has("array");
-    // Of a range there is one value, and a boolean has none.
+    // A range takes one value, and booleans have no order.
     if (!isEquality && (isList || field?.type.kind.name === "boolean")) continue;
     const isKnown = field === undefined || field.type.kind.name !== "text" || Array.isArray(field.type.input);
     const values = isList ? checked?.at("items") : checked;

@@ -62,7 +62,7 @@ export interface Reading {
   readonly faults: Map<string, ContractError>;
 }
 
-interface Described {
+interface CollectionParts {
   readonly described: DescribedCollection;
   readonly resource: Resource;
   readonly words: Words;
@@ -76,7 +76,7 @@ interface Described {
  */
 export async function readOperations(
   reading: Reading,
-  collection: Described,
+  collection: CollectionParts,
 ): Promise<Pick<Collection, "operations" | "list">> {
   const { path, operation: create } = collection.described;
   const operations: Record<string, ServedOperation> = {
@@ -111,7 +111,7 @@ async function readOperation(
   name: OperationName,
   operation: DescribedOperation,
   { served }: Reading,
-  collection: Described,
+  collection: CollectionParts,
 ): Promise<ServedOperation & { readonly shape?: ListShape }> {
   const { described, words, common } = collection;
   const { parameters = conditions, ...part } = await readPart(name, operation, collection);
@@ -202,7 +202,7 @@ type OperationPart = Pick<ServedOperation, "status" | "response"> &
 async function readPart(
   name: OperationName,
   operation: DescribedOperation,
-  { described, resource, words }: Described,
+  { described, resource, words }: CollectionParts,
 ): Promise<OperationPart> {
   if (name === "create") {
     const { status } = described.success;

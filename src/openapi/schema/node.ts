@@ -5,7 +5,7 @@ import { isObject, type Json } from "../../json/json-values.ts";
 import type { Place } from "../document/place.ts";
 import type { Direction } from "./directions.ts";
 import { PatternError, type TextPattern } from "./patterns.ts";
-import { type Described, phraseFor, type Style } from "./phrases.ts";
+import { type PhrasedSchema, phraseFor, type Style } from "./phrases.ts";
 import {
   compareNumbers,
   isIntegral,
@@ -41,14 +41,14 @@ export interface Finding {
 }
 
 /** Checks a value; `evaluated` takes the members that it has checked, if somebody asks for them. */
-export type Rule = (
+export type ValueRule = (
   value: never,
   run: Run,
   evaluated: Set<string | number> | undefined,
 ) => Finding | undefined;
 
 /** A compiled schema. */
-export class Node implements Described, SchemaCheck {
+export class Node implements PhrasedSchema, SchemaCheck {
   readonly place: Place;
   keywords: Json = {};
   /** The members of an object that the direction of the schema does not have. */
@@ -59,7 +59,10 @@ export class Node implements Described, SchemaCheck {
   isNullable = false;
   /** Whether a rule asks which members the rules before it have checked. */
   asksEvaluated = false;
-  readonly rules = Object.fromEntries(kinds.map((kind) => [kind, []])) as unknown as Record<Kind, Rule[]>;
+  readonly rules = Object.fromEntries(kinds.map((kind) => [kind, []])) as unknown as Record<
+    Kind,
+    ValueRule[]
+  >;
   /** Schemas that a value must fit as well. */
   readonly parts: Node[] = [];
   /** The schemas of an anyOf or oneOf. */
@@ -120,7 +123,7 @@ export class Node implements Described, SchemaCheck {
   }
 
   /** Adds a rule for values of some kinds. */
-  add(on: readonly Kind[], rule: Rule): void {
+  add(on: readonly Kind[], rule: ValueRule): void {
     for (const kind of on) this.rules[kind].push(rule);
   }
 
@@ -128,7 +131,7 @@ export class Node implements Described, SchemaCheck {
   limit<Value>(kind: Kind, accepts: (value: Value, work: Work) => boolean): void {
     const rule = (value: Value, run: Run) =>
       accepts(value, run.work) ? undefined : run.find(() => this.phrase(kind));
-    this.add([kind], rule as Rule);
+    this.add([kind], rule as ValueRule);
   }
 }
 

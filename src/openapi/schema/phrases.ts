@@ -8,12 +8,12 @@ import { isStorablePattern } from "./patterns.ts";
 import { compareNumbers, kindOf, scalarText } from "./values.ts";
 
 /** A schema in the dialect of 3.1, with the schemas that a value must fit as well. */
-export interface Described {
+export interface PhrasedSchema {
   /** Whether it accepts null whatever its keywords say. */
   readonly isNullable: boolean;
   readonly keywords: Json;
-  readonly parts: readonly Described[];
-  readonly alternatives: readonly Described[];
+  readonly parts: readonly PhrasedSchema[];
+  readonly alternatives: readonly PhrasedSchema[];
 }
 
 /**
@@ -28,12 +28,12 @@ const anything = "a value that the contract's schema accepts";
 const codeUnitsMax = 300;
 
 /** @param kind the type that a schema without a type is described for. */
-export function phraseFor(schema: Described, style: Style, kind?: string): string {
+export function phraseFor(schema: PhrasedSchema, style: Style, kind?: string): string {
   const phrase = ownPhrase(schema, style, kind);
   return schema.isNullable && phrase !== anything && !phrase.endsWith("null") ? `${phrase} or null` : phrase;
 }
 
-function ownPhrase(schema: Described, style: Style, kind: string | undefined): string {
+function ownPhrase(schema: PhrasedSchema, style: Style, kind: string | undefined): string {
   const keywords = merged(schema);
   if (keywords === undefined) return anything;
   const { const: constant, enum: listed } = keywords;
@@ -52,7 +52,7 @@ function ownPhrase(schema: Described, style: Style, kind: string | undefined): s
   return [...phrases, ...(acceptsNull || others.length === 0 ? ["null"] : [])].join(" or ");
 }
 
-export function alternativesPhrase(alternatives: readonly Described[], style: Style): string {
+export function alternativesPhrase(alternatives: readonly PhrasedSchema[], style: Style): string {
   const phrases = new Set<string>();
   for (const alternative of alternatives.slice(0, 10)) phrases.add(phraseFor(alternative, style));
   // "null" comes last.
@@ -64,7 +64,7 @@ export function alternativesPhrase(alternatives: readonly Described[], style: St
 }
 
 /** The keywords of a schema and its parts; undefined if two of them differ. */
-function merged(schema: Described): Json | undefined {
+function merged(schema: PhrasedSchema): Json | undefined {
   const found: Record<string, unknown> = {};
   for (const part of [...schema.parts.map(merged), schema.keywords]) {
     if (part === undefined) return undefined;
@@ -74,7 +74,7 @@ function merged(schema: Described): Json | undefined {
       const before = found[name];
       const [least, most] = [/^(?:exclusiveM|m)in/, /^(?:exclusiveM|m)ax/].map((limit) => limit.test(name));
       if (before === undefined || toExactJson(before) === toExactJson(value)) found[name] = value;
-      // Of two limits the one that leaves less counts.
+      // The stricter one of two limits counts.
       else if (least || most) found[name] = compareNumbers(before, value) < 0 === least ? value : before;
       else return undefined;
     }

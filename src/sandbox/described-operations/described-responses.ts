@@ -7,7 +7,7 @@ import { parseExactJson, toExactJson } from "../../json/exact-json.ts";
 import { filterJson, type JsonFilter } from "../../json/json-filter.ts";
 import { isObject } from "../../json/json-values.ts";
 import { checkOf } from "../../openapi/description/checks.ts";
-import { matchesMedia, responseAt } from "../../openapi/description/described-operation.ts";
+import { isJsonFormat, matchesMedia, responseAt } from "../../openapi/description/described-operation.ts";
 import { isHeaderName } from "../../openapi/description/security.ts";
 import { type Place, readableAsync } from "../../openapi/document/place.ts";
 import { filterOf } from "../../openapi/schema/directions.ts";
@@ -89,7 +89,7 @@ export class DescribedResponses {
   }
 
   async #body(type: string, media: Place, wanted: Wanted): Promise<string | undefined> {
-    const isJson = isJsonMedia(type);
+    const isJson = isJsonFormat(type);
     const schema = media.at("schema");
     const filter = isJson ? filterOf([schema], "response") : undefined;
     const write = (value: unknown) => {
@@ -166,11 +166,6 @@ function exampleValue(example: Place): unknown {
   return names.map((name) => example.at(name).value).find((value) => value !== undefined);
 }
 
-/** Whether a media type is JSON (RFC 8259), or another format written in it (RFC 6839). */
-function isJsonMedia(type: string): boolean {
-  return /^[^;]*[/+]json\s*(?:;|$)/i.test(type);
-}
-
 /** The media type that is sent where a range is described. */
 function concreteMedia(range: string): string {
   const subtypes: Readonly<Record<string, string>> = {
@@ -195,6 +190,6 @@ function byAccept(content: readonly MediaMember[], accept: string | null): Media
   // JSON comes first of those that are as welcome.
   return content.toSorted(
     ([one], [other]) =>
-      weightOf(other) - weightOf(one) || Number(isJsonMedia(other)) - Number(isJsonMedia(one)),
+      weightOf(other) - weightOf(one) || Number(isJsonFormat(other)) - Number(isJsonFormat(one)),
   );
 }
