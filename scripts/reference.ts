@@ -66,6 +66,7 @@ const fixedLimits: readonly FixedLimit[] = [
   ["sandbox/request-log.ts", "requestsMax", "requests in the log of a sandbox", "the oldest are dropped"],
   ["sandbox/request-log.ts", "logBytesMax", "bytes of that log", "the oldest are dropped"],
   ["sandbox/received-request.ts", "bodyBytesMax", "bytes of a body in that log", "it is cut"],
+  ["sandbox/received-request.ts", "startBytesMax", "bytes of a response in that log", "it is cut"],
   ["sandbox/rules.ts", "rulesMax", "rules of a sandbox", "409"],
   ["sandbox/prefer.ts", "delaySecondsMax", "seconds of a `delay`", "40010"],
 ];

@@ -1,11 +1,10 @@
 // Serves the static files of a page from memory: content types, ETags, gzip.
-// Each has at most some ten KB and fits into a connection's send buffer, so a client that does not
-// read holds no memory of this process.
 
 import { accepts } from "hono/accepts";
 import { etag } from "hono/etag";
 import { Hono } from "hono/tiny";
 import { getMimeType } from "hono/utils/mime";
+import { once } from "../base/once.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -48,18 +47,4 @@ export function staticFiles(
 /** Bun sends a Blob without a copy for each response, unlike a Uint8Array. */
 function toRepresentation(bytes: Bytes) {
   return { blob: new Blob([bytes]), tag: `"${Bun.SHA256.hash(bytes, "base64url")}"` };
-}
-
-/**
- * Work that is done once, and again after a failure: a read fails while descriptors are used up.
- */
-function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  let result: Promise<Result> | undefined;
-  return () => {
-    result ??= work().catch((error) => {
-      result = undefined;
-      throw error;
-    });
-    return result;
-  };
 }

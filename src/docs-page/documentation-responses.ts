@@ -10,7 +10,8 @@ import { contentTypes, openApiDocuments } from "./openapi-documents.ts";
 import script from "./page/page.js" with { type: "text" };
 import { pageHtml } from "./page-html.ts";
 import { documentNames, fileNames } from "./paths.ts";
-import { compressedScalar, plainScalar, scalarPackage } from "./scalar.ts";
+import { respondInPieces } from "./pieces.ts";
+import { scalarPackage, scalarScripts } from "./scalar.ts";
 import { servedDocument } from "./served-document.ts";
 
 export interface DocumentationOptions {
@@ -71,8 +72,9 @@ export function documentationResponses({
     const url = publicUrl ?? requestUrl(request, origin) + basePath;
     const name = documents.get(path);
     if (name !== undefined)
-      return new Response(describe(name, url), {
-        headers: { "Content-Type": contentTypes[name], "Cache-Control": "no-store" },
+      return respondInPieces(describe(name, url), {
+        "Content-Type": contentTypes[name],
+        "Cache-Control": "no-store",
       });
     if (path === "/" && basePath !== "")
       return new Response(null, {
@@ -99,24 +101,25 @@ const scriptHeaders = {
   "Cache-Control": "no-cache",
 };
 
-/** Brotli with a weight that is not 0: RFC 9110, section 12.5.3. */
-const takenBrotli = /^\s*br\s*(?:;\s*q=(?:1|0\.0*[1-9])[\d.]*\s*)?$/i;
-
 /** Sends Scalar's script, which a client keeps until another version has another tag. */
-async function scalarResponse(request: Request): Promise<Response> {
-  const isBrotli = (request.headers.get("accept-encoding") ?? "")
-    .split(",")
-    .some((coding) => takenBrotli.test(coding));
-  const tag = `"${scalarPackage.version}-${isBrotli ? "br" : "plain"}"`;
+async function scalarResponse({ headers: sent }: Request): Promise<Response> {
+  const accepted = sent.get("accept-encoding") ?? "";
+  const coding = (["br", "gzip"] as const).find((each) => accepts(accepted, each)) ?? "identity";
   const headers = {
     ...scriptHeaders,
     "Cache-Control": "public, max-age=86400",
-    ETag: tag,
+    ETag: `"${scalarPackage.version}-${coding}"`,
     Vary: "Accept-Encoding",
-    ...(isBrotli && { "Content-Encoding": "br" }),
+    ...(coding !== "identity" && { "Content-Encoding": coding }),
   };
-  if (request.headers.get("if-none-match") === tag) return new Response(null, { status: 304, headers });
-  return new Response(isBrotli ? compressedScalar() : await plainScalar(), { headers });
+  if (sent.get("if-none-match") === headers.ETag) return new Response(null, { status: 304, headers });
+  return respondInPieces([await scalarScripts[coding]()], headers);
+}
+
+/** Whether a coding is in an Accept-Encoding field with a weight that is not 0 (RFC 9110, section 12.5.3). */
+function accepts(field: string, coding: string): boolean {
+  const pattern = new RegExp(`^\\s*${coding}\\s*(?:;\\s*q=(?:1|0\\.0*[1-9])[\\d.]*\\s*)?$`, "i");
+  return field.split(",").some((each) => pattern.test(each));
 }
 
 /** The address of the server as the client of a request knows it. */

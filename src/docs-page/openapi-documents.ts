@@ -32,13 +32,20 @@ export const contentTypes: Readonly<Record<DocumentName, string>> = {
   "openapi.yaml": "application/yaml",
 };
 
-/** Returns the contract as it is served, in all formats. */
+/**
+ * Returns what writes the contract as it is served, in all formats, as the parts of its text. Those
+ * between the addresses are held once for all responses: GitHub's description has 13 MB.
+ */
 export function openApiDocuments(
   description: () => Description,
-): (name: DocumentName, url: string) => string {
-  const templates: Partial<Record<DocumentName, string>> = {};
+): (name: DocumentName, url: string) => readonly Uint8Array[] {
+  const templates: Partial<Record<DocumentName, readonly Uint8Array[]>> = {};
+  const encoder = new TextEncoder();
   return (name, url) => {
-    templates[name] ??= makers[name](description());
-    return templates[name].replaceAll(placeholder, () => escapeUrl(url));
+    templates[name] ??= makers[name](description())
+      .split(placeholder)
+      .map((part) => encoder.encode(part));
+    const address = encoder.encode(escapeUrl(url));
+    return templates[name].flatMap((part, index) => (index === 0 ? part : [address, part]));
   };
 }

@@ -17,6 +17,9 @@ import {
 /** The log keeps the first bytes of a longer body, and as many wait for their reader. */
 export const bodyBytesMax = 4 * 2 ** 20;
 
+/** Bytes of a response's body that are read before it is sent, to tell its length, and that the log keeps. */
+const startBytesMax = 65_536;
+
 /** The interval of pieces that are sent slowly. */
 const slowStepMsMin = 10;
 
@@ -106,30 +109,26 @@ export class ReceivedRequest {
   }
 
   /** Sends the response, with its fault. Resolves when that is done, or the client has left. */
-  async send({ status, headers }: Response, content: Buffer): Promise<void> {
-    if (this.#isClosed) return;
-    const body = this.#message.method === "HEAD" ? Buffer.alloc(0) : content;
-    const hasLength = ![204, 304].includes(status);
-    const response: SentResponse = {
-      status,
-      headers: [
-        ...headers,
-        ["date", new Date().toUTCString()],
-        ...(hasLength ? [["content-length", String(content.length)] as const] : []),
-      ],
-      body,
-    };
-    if (this.fault === undefined) {
-      this.#sent = { ...response, body: wholeBody(body) };
-      // Filed first, so that a client that has the response finds the request in the log.
-      this.#file("complete");
-      this.#response.sendDate = false;
-      this.#response.removeHeader("Connection");
-      this.#response.writeHead(status, response.headers.flat());
-      this.#response.end(body);
-      this.#skipBody();
-    } else await this.#sendFault(response, this.fault);
-    await this.closed;
+  async send(response: Response): Promise<void> {
+    const { status, headers } = response;
+    const body: AsyncIterator<Uint8Array> | undefined = response.body?.[Symbol.asyncIterator]();
+    const isDeclared = headers.has("content-length");
+    const bytesMax = isDeclared ? 0 : startBytesMax;
+    const { start, isWhole } = await readStart(body, this.fault === undefined ? bytesMax : Infinity);
+    const isHead = this.#message.method === "HEAD";
+    const hasLength = isWhole && !isDeclared && ![204, 304].includes(status);
+    const fields: Fields = [
+      ...headers,
+      ["date", new Date().toUTCString()],
+      ...(hasLength ? [["content-length", String(start.length)] as const] : []),
+    ];
+    const sent = { status, headers: fields, body: isHead ? Buffer.alloc(0) : start };
+    if (!this.#isClosed) {
+      if (this.fault !== undefined) await this.#sendFault(sent, this.fault);
+      else await this.#sendRight(sent, isHead ? undefined : body);
+      await this.closed;
+    }
+    if (!isWhole) await body?.return?.();
   }
 
   /** Releases the memory of the body. Call it when nothing reads it any more. */
@@ -162,6 +161,38 @@ export class ReceivedRequest {
     this.#isClosed = true;
     this.#isLogged = true;
     this.socket.destroy();
+  }
+
+  /**
+   * Sends a response without a fault, each part when the client has taken the one before. The request is
+   * in the log before the last part, so that a client that has the response finds it there.
+   *
+   * @param rest the parts of the body after its start.
+   */
+  async #sendRight(
+    { status, headers, body }: SentResponse & { readonly status: number },
+    rest: AsyncIterator<Uint8Array> | undefined,
+  ): Promise<void> {
+    const response = this.#response;
+    response.sendDate = false;
+    response.removeHeader("Connection");
+    response.writeHead(status, headers.flat());
+    const bytes = body.subarray(0, startBytesMax);
+    let length = 0;
+    for (let part: Uint8Array = body; !this.#isClosed; ) {
+      length += part.length;
+      this.#sent = { status, headers, body: { bytes, length } };
+      const next = await rest?.next();
+      if (next === undefined || next.done) {
+        this.#file("complete");
+        response.end(part);
+        break;
+      }
+      if (!response.write(part))
+        await Promise.race([new Promise((resolve) => response.once("drain", resolve)), this.closed]);
+      part = next.value;
+    }
+    this.#skipBody();
   }
 
   async #sendFault(response: SentResponse, { drop, reset, body, bytesPerSecond }: Fault): Promise<void> {
@@ -259,6 +290,25 @@ export class ReceivedRequest {
       ended,
     });
   }
+}
+
+/** Reads a body until it ends, or has more bytes. */
+async function readStart(
+  body: AsyncIterator<Uint8Array> | undefined,
+  bytesMax: number,
+): Promise<{ readonly start: Buffer; readonly isWhole: boolean }> {
+  const parts: Uint8Array[] = [];
+  for (let length = 0; length <= bytesMax; ) {
+    const next = await body?.next();
+    if (next === undefined || next.done) return { start: Buffer.concat(parts), isWhole: true };
+    parts.push(next.value);
+    length += next.value.length;
+  }
+  const [first] = parts;
+  // Without a copy of what all responses share.
+  const isOne = first !== undefined && parts.length === 1;
+  const start = isOne ? Buffer.from(first.buffer, first.byteOffset, first.length) : Buffer.concat(parts);
+  return { start, isWhole: false };
 }
 
 /** Node has names and values in one list. */

@@ -141,11 +141,10 @@ export class SandboxListener {
     const request = received.toRequest(this.origin);
     this.#byRequest.set(request, received);
     const response = await this.#options.respond(request);
-    const body = Buffer.from(await response.bytes());
     // The body of a request that is rejected without it arrives in the next turn.
     await nextTurn();
     if (this.#isStopping) response.headers.set("Connection", "close");
-    await received.send(response, body);
+    await received.send(response);
   }
 
   /** Answers what the parser rejects, as Bun's listener does. */

@@ -89,7 +89,7 @@ export interface RecordedMessage {
   readonly bodyBase64?: string;
   /** The number of all bytes of the body that arrived. */
   readonly bytes: number;
-  /** Whether only the first bytes of the body were stored, at most 4 MiB. */
+  /** Whether only the first bytes of the body were stored, as it has over 4 MiB, or 64 KiB in a response. */
   readonly isTruncated?: true;
 }
 

@@ -174,3 +174,20 @@ test("bodies and connections have limits, and a client that leaves frees its par
   expect(await Promise.race(idle.map(({ closed }) => closed))).toBe("");
   for (const each of [next, ...idle]) each?.terminate();
 });
+
+test.each(["GET", "HEAD"])(
+  "a long response to %s is cut in the log, which has its length",
+  async (method) => {
+    await using own = await RunningSandbox.startInProcess();
+    const response = await fetch(`${own.url}/docs/scalar.js`, {
+      method,
+      headers: { "Accept-Encoding": "gzip" },
+    });
+    const { length } = await response.bytes();
+    const [entry] = (await requestPage(own)).requests;
+    const bytes = Number(response.headers.get("content-length"));
+    expect(bytes).toBeGreaterThan(1_000_000);
+    expect(length > 0).toBe(method === "GET");
+    expect(entry?.response).toMatchObject(method === "HEAD" ? { bytes: 0 } : { bytes, isTruncated: true });
+  },
+);

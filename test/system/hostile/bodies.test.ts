@@ -2,19 +2,13 @@
 // create, and the peak of memory is bounded.
 
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import type { Attack } from "./attacker.ts";
 import { HostileSession, residentBytesMoreMax, sendsAll, startAttack } from "./hostile-session.ts";
+import { peakBytes } from "./peak-bytes.ts";
 
 const connections = sendsAll ? 3_000 : 400;
 /** Enough for the time-outs of bodies, and for clients that connect again. */
 const attackMs = sendsAll ? 15_000 : 5_000;
-
-/** The largest resident memory of a process so far. */
-function peakBytes(pid: number): number {
-  const [, kB] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kB) * 1_024;
-}
 
 test.each<[string, bodyBytes: number, headers: Record<string, string>]>([
   ["a megabyte with its length", 1_000_000, {}],
