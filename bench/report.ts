@@ -30,12 +30,9 @@ export function renderPage(results: ReadonlyMap<string, Result>): string {
   });
   return `# Benchmarks
 
-For those who choose this server, or change it. A figure is the median over rounds in which the
-subjects took turns. The ratio divides the creates of the first subject under the same load by the
-subject's own, round by round. It carries over to other machines better than absolute figures, but
-not exactly: in six whole runs of create, on several days and two kinds of processors, its medians
-for Rust were 0.80 (0.76–0.88) over 1 connection, 0.73 (0.70–0.87) over 64 and 0.80 (0.76–0.99) over
-256. Every store had a row for each acknowledged create.
+A figure is the median over rounds in which the subjects took turns. The ratio divides the creates of
+the first subject under the same load by the subject's own, round by round; it carries over to other
+machines better than the figures, but not exactly. Every store had a row for each acknowledged create.
 
 ![Creates a second of this server and of others, over 1, 64 and 256 connections](images/creates.svg)
 
