@@ -3,8 +3,6 @@
 import { ApiError } from "../base/errors.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Collection, Field } from "../contract/contract.ts";
-import { isOnly, memberSchema, valueOfText } from "../described/sent-values.ts";
-import { toExactJson } from "../json/exact-json.ts";
 import {
   type CsvCells,
   completeBytes,
@@ -15,6 +13,7 @@ import {
   parseCsvRecords,
 } from "./csv-records.ts";
 import type { RecordFormat } from "./line-reader.ts";
+import { booleanText, type MemberColumn, memberColumns, objectText } from "./member-columns.ts";
 import { parsePlantTexts } from "./plant-texts.ts";
 import type { ImportRecord, RecordOptions } from "./record-reader.ts";
 
@@ -26,12 +25,6 @@ interface Columns {
   /** The columns of members, such as address.city, by the index of their field. */
   readonly members: ReadonlyMap<number, readonly MemberColumn[]>;
   readonly count: number;
-}
-
-interface MemberColumn {
-  readonly index: number;
-  /** The names below the field. */
-  readonly path: readonly string[];
 }
 
 /** The header of a CSV file. */
@@ -122,46 +115,15 @@ export class Csv implements RecordFormat<CsvCells> {
     }
     const values = this.#collection.fields.map((field, index) => {
       const members = columns.members.get(index);
-      if (members !== undefined) return objectText(field, members, cells);
       const cell = cells[columns.fields[index] ?? -1];
-      return field.type.input === "boolean" ? (spreadsheetBooleans[foldedName(cell ?? "")] ?? cell) : cell;
+      if (members !== undefined) return cell ?? objectText(field, members, cells);
+      return cell !== undefined && field.type.input === "boolean" ? booleanText(cell) : cell;
     });
     return parsePlantTexts(this.#collection, { id: cells[columns.id], values }, this.#ids?.make);
   }
 }
 
-/** The ways in which spreadsheets and databases write booleans, in lower case. */
-const spreadsheetBooleans: Readonly<Record<string, string | undefined>> = {
-  ...{ true: "true", yes: "true", "1": "true" },
-  ...{ false: "false", no: "false", "0": "false" },
-};
-
-/** The JSON of an object whose members have columns; undefined if all of their cells are empty. */
-function objectText(
-  { schema }: Field,
-  members: readonly MemberColumn[],
-  cells: readonly (string | undefined)[],
-): string | undefined {
-  const object: Record<string, unknown> = {};
-  for (const { index, path } of members) {
-    const cell = cells[index];
-    if (cell === undefined) continue;
-    let [parent, own] = [object, schema];
-    for (const name of path.slice(0, -1)) {
-      parent[name] ??= {};
-      parent = parent[name] as Record<string, unknown>;
-      own = memberSchema(own, name);
-    }
-    const name = path.at(-1) as string;
-    const type = memberSchema(own, name);
-    const isBoolean = isOnly(type, "boolean");
-    const text = isBoolean ? (spreadsheetBooleans[foldedName(cell)] ?? cell) : cell;
-    parent[name] = valueOfText(text, type);
-  }
-  return Object.keys(object).length === 0 ? undefined : toExactJson(object);
-}
-
-/** The names of the columns of an export. */
+/** The names of the columns of the id and the fields. */
 export function columnNames({ id, fields }: Pick<Collection, "id" | "fields">): string[] {
   return [id.name, ...fields.map(({ name }) => name)];
 }
@@ -221,7 +183,7 @@ function parseHeader(
   if (!hasColumn(places)) throw invalid(`the header has no column of a field; it is ${shorten(text)}`);
   const twice = [...places].flatMap(([name, { length }]) => (length > 1 ? [name] : []));
   if (twice.length > 0) throw invalid(`the header has the column ${twice.join(" and ")} twice`);
-  const members = membersOf(collection, places, cells);
+  const members = memberColumns(collection.fields, cells);
   const read = new Set(
     [...places.values(), ...[...members.values()].flat().map(({ index }) => [index])].flat(),
   );
@@ -235,26 +197,6 @@ function parseHeader(
     },
     ignored: [...new Set(cells.flatMap((cell, index) => (read.has(index) ? [] : [cell || "(no name)"])))],
   };
-}
-
-/** The columns of members of objects, by the indexes of fields that have no column of their own. */
-function membersOf(
-  { fields }: Collection,
-  places: ReadonlyMap<string, readonly number[]>,
-  cells: readonly (string | undefined)[],
-): Map<number, MemberColumn[]> {
-  const found = new Map<number, MemberColumn[]>();
-  for (const [index, field] of fields.entries()) {
-    if (field.type.input !== "json" || places.get(field.name)?.length !== 0) continue;
-    const members = cells.flatMap((cell = "", at) => {
-      const name = cell.trim();
-      const path = name.slice(field.name.length + 1).split(".");
-      const isMember = name.startsWith(`${field.name}.`) && path.every((each) => each !== "");
-      return isMember ? [{ index: at, path }] : [];
-    });
-    if (members.length > 0) found.set(index, members);
-  }
-  return found;
 }
 
 /** The name of a column for comparison. */
