@@ -1,8 +1,9 @@
 // Says which client a request is from, and finds the key under which the store keeps that client.
 
-import { ApiError, unavailable } from "../base/errors.ts";
+import { type ApiError, unavailable } from "../base/errors.ts";
 import { errorMessage } from "../base/operator-error.ts";
 import type { Emit } from "../base/server-event.ts";
+import { Groups } from "../store/groups.ts";
 import type { TokenStore } from "../store/shared/sql-tokens.ts";
 
 /** The client that a request is from. */
@@ -38,8 +39,8 @@ export function creatorName({ name, issuer }: Pick<Caller, "name" | "issuer">): 
 /** Sets the creator of a caller that has none yet; `unavailable` if the store cannot be asked. */
 export type ResolveCreator = (caller: Caller) => Promise<ApiError | undefined>;
 
-/** The names that one call to the store has. */
-const namesMax = 100;
+/** The names that one call to the store has, and how long one waits for its turn. */
+const limits = { callsMax: 100, waitMsMax: 10_000 };
 
 /**
  * Finds the keys that are stored with the plants of an identity provider's subjects: when the first
@@ -47,37 +48,23 @@ const namesMax = 100;
  * arrive while a call is under way share the next one: one each made 340 new subjects a second.
  */
 export function creatorResolver(tokens: Pick<TokenStore, "creatorKeys">, emit: Emit): ResolveCreator {
-  /** The names that wait for a call. */
-  const waiting = new Map<string, PromiseWithResolvers<number | ApiError>>();
-  let isRunning = false;
-  const findKeys = async (names: readonly string[]) => {
+  const groups = new Groups<string, number>(limits, async (names) => {
+    const different = [...new Set(names)];
     try {
-      return await tokens.creatorKeys(names);
+      const keys = await tokens.creatorKeys(different);
+      return names.map((name) => keys[different.indexOf(name)] as number);
     } catch (error) {
       emit({ kind: "storeUnavailable", reason: errorMessage(error) });
-      return unavailable("The store is unreachable, so nothing was stored");
+      throw error;
     }
-  };
-  const run = async () => {
-    isRunning = true;
-    while (waiting.size > 0) {
-      const batch = [...waiting].slice(0, namesMax);
-      for (const [name] of batch) waiting.delete(name);
-      const keys = await findKeys(batch.map(([name]) => name));
-      for (const [index, [, { resolve }]] of batch.entries())
-        resolve(keys instanceof ApiError ? keys : (keys[index] as number));
-    }
-    isRunning = false;
-  };
+  });
   return async (caller) => {
     const name = creatorName(caller);
-    const own = waiting.get(name) ?? Promise.withResolvers<number | ApiError>();
-    waiting.set(name, own);
-    // The first creates of a tick arrive together.
-    if (!isRunning) void Promise.resolve().then(() => (isRunning ? undefined : run()));
-    const key = await own.promise;
-    if (key instanceof ApiError) return key;
-    caller.creator = key;
-    return undefined;
+    try {
+      caller.creator = await groups.add(name, name);
+      return undefined;
+    } catch {
+      return unavailable("The store is unreachable, so nothing was stored");
+    }
   };
 }

@@ -46,7 +46,7 @@ export class BodyReader {
       this.end(owner);
       owner.reject(error);
     });
-    this.memory = new SharedBudget(Math.max(limits.inFlightBytesMax, limits.bodyBytesMax));
+    this.memory = new SharedBudget(() => Math.max(limits.inFlightBytesMax, limits.bodyBytesMax));
   }
 
   /**

@@ -11,14 +11,9 @@ const timesFree = 7;
 /** Above this many callers, those that hold nothing are forgotten. */
 const callersMax = 1_024;
 
-/** Whether a caller may hold an amount, where `free` is what would remain. */
-export function isWithinShare(held: number, free: number): boolean {
-  return held <= timesFree * free;
-}
-
 /** A limited resource, such as memory, of which each caller has a share. */
 export class SharedBudget {
-  readonly #max: number;
+  readonly #max: () => number;
   /**
    * Keyed by caller: one object that stays, because setting and deleting a number cost 0.5 µs an
    * item.
@@ -26,7 +21,8 @@ export class SharedBudget {
   readonly #held = new Map<string, { amount: number }>();
   #used = 0;
 
-  constructor(max: number) {
+  /** @param max read at each use, so it may change. */
+  constructor(max: () => number) {
     this.#max = max;
   }
 
@@ -35,19 +31,30 @@ export class SharedBudget {
   }
 
   /**
-   * Acquires an amount for a caller; false if it exceeds the free amount or the caller's share. A
-   * caller that holds nothing has no share: a single item may take all of the resource.
+   * Whether a caller may acquire an amount: it must neither exceed the free amount nor the caller's
+   * share. A caller that holds nothing has no share: a single item may take all of the resource.
    */
+  allows(caller: string, amount: number): boolean {
+    const before = this.#held.get(caller)?.amount ?? 0;
+    const free = this.#max() - this.#used - amount;
+    return free >= 0 && (before === 0 || before + amount <= timesFree * free);
+  }
+
+  /** Acquires an amount for a caller; false, and nothing acquired, if it is not allowed. */
   acquire(caller: string, amount: number): boolean {
     if (amount === 0) return true;
+    if (!this.allows(caller, amount)) return false;
     const held = this.#held.get(caller);
-    const before = held?.amount ?? 0;
-    const free = this.#max - this.#used - amount;
-    if (free < 0 || (before > 0 && !isWithinShare(before + amount, free))) return false;
     if (held === undefined) this.#held.set(caller, { amount });
     else held.amount += amount;
     this.#used += amount;
     return true;
+  }
+
+  /** Releases all that callers hold. */
+  clear(): void {
+    this.#held.clear();
+    this.#used = 0;
   }
 
   release(caller: string, amount: number): void {

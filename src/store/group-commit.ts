@@ -5,7 +5,7 @@
 import type { Clock, Emit } from "../base/server-event.ts";
 import { type Collection, countCodeUnits } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import { isWithinShare } from "./fair-share.ts";
+import { SharedBudget } from "./fair-share.ts";
 import type { NewEntry, Outcome, PlantStore } from "./plant-store.ts";
 
 /** The outcome of a create; `overloaded` and `closed` plants were not passed to the engine. */
@@ -89,10 +89,8 @@ export class GroupCommit implements CreateQueue {
   readonly #context: QueueContext;
   readonly #schedule: (start: () => void) => void;
   #queue: PendingCreate[] = [];
-  /** The size of the queue, see #sizeOf. */
-  #size = 0;
-  /** The size by caller; callers without queued plants are absent. */
-  readonly #shares = new Map<string, { size: number }>();
+  /** The sizes of the queued plants, see sizeOf. */
+  readonly #sizes: SharedBudget;
   #batchesInFlight = 0;
   /** 0 before the first batch. */
   #lastBatchLength = 0;
@@ -110,6 +108,7 @@ export class GroupCommit implements CreateQueue {
   ) {
     this.#store = store;
     this.#limits = limits;
+    this.#sizes = new SharedBudget(() => limits.queuePlantsMax);
     this.#context = context;
     // Puts all requests of one poll of the sockets into one batch, not only the first of them. This
     // is not a timer: an idle event loop ends its tick at once.
@@ -121,27 +120,17 @@ export class GroupCommit implements CreateQueue {
   }
 
   isFullFor(callerKey: string): boolean {
-    const freeBefore = this.#limits.queuePlantsMax - this.#size;
-    if (freeBefore <= 0) return true;
-    const share = this.#shares.get(callerKey);
-    return share !== undefined && !isWithinShare(share.size + 1, freeBefore - 1);
+    return !this.#sizes.allows(callerKey, 1);
   }
 
   create(pending: PendingCreate): void {
     if (this.#isClosed) pending.settle("closed");
-    else if (this.isFullFor(pending.callerKey)) pending.settle("overloaded");
-    else this.#enqueue(pending);
-  }
-
-  #enqueue(pending: PendingCreate): void {
-    const size = sizeOf(pending);
-    const share = this.#shares.get(pending.callerKey);
-    this.#queue.push(pending);
-    this.#size += size;
-    if (share === undefined) this.#shares.set(pending.callerKey, { size });
-    else share.size += size;
-    if (this.#isLoneClient()) this.#commitQueue();
-    else this.#scheduleCommit();
+    else if (!this.#sizes.acquire(pending.callerKey, sizeOf(pending))) pending.settle("overloaded");
+    else {
+      this.#queue.push(pending);
+      if (this.#isLoneClient()) this.#commitQueue();
+      else this.#scheduleCommit();
+    }
   }
 
   async assertReady(): Promise<readonly string[]> {
@@ -202,21 +191,12 @@ export class GroupCommit implements CreateQueue {
     if (this.#queue.length <= this.#limits.batchPlantsMax) {
       const batch = this.#queue;
       this.#queue = [];
-      this.#size = 0;
-      this.#shares.clear();
+      this.#sizes.clear();
       return batch;
     }
     const batch = this.#queue.splice(0, this.#limits.batchPlantsMax);
-    for (const pending of batch) this.#release(pending);
+    for (const pending of batch) this.#sizes.release(pending.callerKey, sizeOf(pending));
     return batch;
-  }
-
-  #release(pending: PendingCreate): void {
-    const size = sizeOf(pending);
-    const share = this.#shares.get(pending.callerKey);
-    this.#size -= size;
-    if (share === undefined || share.size === size) this.#shares.delete(pending.callerKey);
-    else share.size -= size;
   }
 
   async #commit(batch: readonly PendingCreate[]): Promise<void> {

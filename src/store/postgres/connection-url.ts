@@ -55,36 +55,6 @@ const parameterDefaults = {
 
 type Parameters = Record<keyof typeof parameterDefaults, string>;
 
-/** Parameters of URLs for other programs, which libpq does not know either. */
-const programOf: ReadonlyMap<string, string> = new Map([
-  ["pgbouncer", "Prisma"],
-  ["schema", "Prisma"],
-  ["connection_limit", "Prisma"],
-  ["pool_timeout", "Prisma"],
-  ["socket_timeout", "Prisma"],
-  ["sslaccept", "Prisma"],
-  ["uselibpqcompat", "node-postgres"],
-  ["currentSchema", "JDBC"],
-  ["prepareThreshold", "JDBC"],
-]);
-
-/** Values that would weaken the connection, or not find the primary, and what to use instead. */
-const refusals: Readonly<Partial<Record<keyof Parameters, Readonly<Record<string, string>>>>> = {
-  // They would connect without TLS to whoever says that the server has none.
-  sslmode: {
-    prefer:
-      "connects without TLS if the server says that it has none; use require or verify-full, or disable",
-    allow: "connects without TLS if the server lets it; use require or verify-full, or disable",
-    "no-verify": "is node-postgres'; use require, which does the same, or verify-full",
-  },
-  target_session_attrs: {
-    "read-only": "finds hosts that cannot be written; use read-write",
-    standby: "finds hosts that cannot be written; use read-write",
-    "prefer-standby": "finds hosts that cannot be written; use read-write",
-  },
-  gssencmode: { require: "needs GSSAPI, which is not supported; use sslmode=verify-full" },
-};
-
 /**
  * Parses `//user@host/database?…`. Throws an OperatorError that quotes nothing of it: any part may
  * belong to a password, as an @ may be missing.
@@ -190,8 +160,6 @@ function hostsOf(inUrl: string, parameters: Parameters): { host: string; port: n
 function parseParameters(query: string): Parameters {
   const parameters: Parameters = { ...parameterDefaults };
   for (const [name, value] of new URLSearchParams(query)) {
-    const program = programOf.get(name);
-    if (program !== undefined) throw invalidUrl(`the parameter ${name} is for ${program}; leave it out`);
     if (name === "password") throw invalidUrl("the password goes before the host, as user:password@host");
     // As libpq reads the URLs of JDBC.
     if (name === "ssl" && value === "true") parameters.sslmode = "require";
@@ -199,10 +167,7 @@ function parseParameters(query: string): Parameters {
       throw invalidUrl(`it has no parameter ${name}; there are ${Object.keys(parameterDefaults).join(", ")}`);
     else parameters[name as keyof Parameters] = value;
   }
-  for (const [name, refused] of Object.entries(refusals)) {
-    const value = parameters[name as keyof Parameters];
-    if (Object.hasOwn(refused, value)) throw invalidUrl(`${name}=${value} ${refused[value]}`);
-  }
+  // prefer and allow would connect without TLS to whoever says that the server has none.
   oneOf(parameters, "sslmode", ["disable", "require", "verify-ca", "verify-full"]);
   // Each host is checked for whether it accepts writes, whatever is asked.
   oneOf(parameters, "target_session_attrs", ["read-write", "primary", "any"]);

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { SharedBudget } from "../../../src/store/fair-share.ts";
 
 test("alone a caller may hold seven eighths, and the next one as much of what is left", () => {
-  const budget = new SharedBudget(8_000);
+  const budget = new SharedBudget(() => 8_000);
   while (budget.acquire("one", 1));
   expect(budget.used).toBe(7_000);
   while (budget.acquire("two", 1));
@@ -13,7 +13,7 @@ test("alone a caller may hold seven eighths, and the next one as much of what is
 });
 
 test("callers that give back and ask again come to equal shares, and something stays free", () => {
-  const budget = new SharedBudget(15_000);
+  const budget = new SharedBudget(() => 15_000);
   const held = { one: 0, two: 0 };
   for (let round = 0; round < 100; round++) {
     for (const caller of ["one", "two"] as const) {
@@ -28,7 +28,7 @@ test("callers that give back and ask again come to equal shares, and something s
 });
 
 test("a caller's only body may take all that there is, a second one its share", () => {
-  const budget = new SharedBudget(1_000);
+  const budget = new SharedBudget(() => 1_000);
   expect(budget.acquire("one", 400)).toBe(true);
   expect(budget.acquire("one", 500)).toBe(false);
   budget.release("one", 400);
@@ -38,7 +38,7 @@ test("a caller's only body may take all that there is, a second one its share", 
 });
 
 test("of thousands of callers each is counted as long as it holds something", () => {
-  const budget = new SharedBudget(30_000);
+  const budget = new SharedBudget(() => 30_000);
   const callers = Array.from({ length: 3_000 }, (_, index) => `caller ${index}`);
   for (const caller of [...callers, ...callers]) expect(budget.acquire(caller, 2)).toBe(true);
   for (const caller of callers) budget.release(caller, 2);
@@ -48,7 +48,7 @@ test("of thousands of callers each is counted as long as it holds something", ()
 });
 
 test("a caller cannot give back more than it holds", () => {
-  const budget = new SharedBudget(1_000);
+  const budget = new SharedBudget(() => 1_000);
   budget.acquire("one", 10);
   expect(() => budget.release("two", 1)).toThrow(RangeError);
   expect(() => budget.release("one", 11)).toThrow(RangeError);
@@ -63,7 +63,7 @@ test("whatever is acquired and released, the sum is right, and never over the bo
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const budget = new SharedBudget(100);
+      const budget = new SharedBudget(() => 100);
       const held: Record<string, number[]> = { a: [], b: [], c: [] };
       for (const { caller, amount, acquires } of steps) {
         const own = held[caller] ?? [];

@@ -138,14 +138,15 @@ test("a long plant counts as several, for the queue and for its caller, until it
   expect(await create(commit, plant(8), "one")).toBe("overloaded");
   for (let id = 9; id <= 13; id++) void create(commit, plant(id), "two");
   expect(commit.isFullFor("three")).toBe(false);
-  void create(commit, plant(14, long), "three");
+  expect(await create(commit, plant(14, long), "three")).toBe("overloaded");
+  for (let id = 15; id <= 19; id++) void create(commit, plant(id), String(id));
   expect(commit.isFullFor("four")).toBe(true);
 
   await engine.end();
   expect(engine.batches.at(-1)).toEqual([1, 2, 3]);
   expect([commit.isFullFor("four"), commit.isFullFor("one")]).toEqual([false, false]);
   while (commit.queuedPlants > 0) await engine.end();
-  void create(commit, plant(15), "one");
+  void create(commit, plant(20), "one");
   expect(commit.isFullFor("one")).toBe(false);
 });
 
