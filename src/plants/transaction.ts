@@ -6,7 +6,7 @@ import type { PlantId } from "../contract/plant-id.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import type { EditOutcome } from "../store/shared/plant-edit.ts";
 import { nextVersion, type StoredPlant, versionColumn, versionSql } from "../store/shared/plant-rows.ts";
-import { digestOf, type RecordedRead } from "../store/shared/transaction.ts";
+import { digestOf, type RecordedRead, readMsMax } from "../store/shared/transaction.ts";
 import type { SqlStatement } from "../store/sql-connection.ts";
 import { clientEditor } from "./edit-one.ts";
 import { EditRun } from "./edits.ts";
@@ -57,7 +57,9 @@ export class Transaction {
       throw new Error(
         "A transaction lists and queries before it changes anything: it would not find its changes",
       );
-    const rows = await this.#store.read.query<Row>(statement.sql, statement.parameters);
+    const { read } = this.#store;
+    const msMax = read.dialect === "sqlite" ? readMsMax : undefined;
+    const rows = await read.query<Row>(statement.sql, statement.parameters, msMax);
     this.#reads.push({ ...statement, found: digestOf(rows), resource: undefined });
     return rows;
   }

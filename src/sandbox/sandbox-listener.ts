@@ -61,7 +61,7 @@ export class SandboxListener {
     this.origin = new URL(`http://${host.includes(":") ? `[${host}]` : host}:${port}`).origin;
     this.#options = options;
     this.#server = server;
-    this.#memory = new SharedBudget(Math.max(inFlightBytesMax, 2 * bodyBytesMax));
+    this.#memory = new SharedBudget(() => Math.max(inFlightBytesMax, 2 * bodyBytesMax));
     server.on("connection", (socket: Socket) => {
       this.#open++;
       socket.once("close", () => this.#open--);

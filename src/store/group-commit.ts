@@ -26,6 +26,8 @@ export interface StoreNode {
   readonly name: string;
   /** Whether it responds. */
   readonly isUp: boolean;
+  /** Aborted, with an OperatorError, when it no longer responds; another one once it does again. */
+  readonly down?: AbortSignal | undefined;
 }
 
 /** The queue in which creates wait for their commit. */

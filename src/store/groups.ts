@@ -24,7 +24,9 @@ interface WaitingCall<Call, Result> {
 }
 
 /** Runs a group, and resolves with the result of each of its calls, or a promise of it. */
-type RunGroup<Call, Result> = (calls: readonly Call[]) => Promise<readonly (Result | Promise<Result>)[]>;
+export type RunGroup<Call, Result> = (
+  calls: readonly Call[],
+) => Promise<readonly (Result | Promise<Result>)[]>;
 
 export class Groups<Call, Result> {
   readonly #limits: GroupLimits;

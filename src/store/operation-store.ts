@@ -2,10 +2,11 @@
 // delay nobody.
 
 import { OperatorError } from "../base/operator-error.ts";
+import { unlessAborted } from "../base/time-limit.ts";
 import { type Collection, collectionOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { StoreNode } from "./group-commit.ts";
-import { Groups, Turns } from "./groups.ts";
+import { Groups, type RunGroup, Turns } from "./groups.ts";
 import { PlantLocked, type PlantStore } from "./plant-store.ts";
 import type { ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
@@ -71,13 +72,11 @@ export async function openOperationStore(
   /** The changes of each plant that is being changed. */
   const changes = new Map<string, { readonly turns: Turns; count: number }>();
 
-  /** Throws an OperatorError if the node does not respond: what is for others must not wait for it. */
   const groupsOf = (collection: Collection, id: PlantId): NodeGroups => {
     const node = nodeOf(collection, id) ?? onlyNode;
-    if (!node.isUp) throw new OperatorError(`${node.name} does not respond`);
     let groups = nodes.get(node);
     if (groups === undefined) {
-      groups = new NodeGroups(store, single);
+      groups = new NodeGroups(node, store, single);
       nodes.set(node, groups);
     }
     return groups;
@@ -117,32 +116,42 @@ export async function openOperationStore(
   });
 }
 
-/** The calls for the plants of one node. */
+/** The calls for the plants of one node. They reject while it is down, and when it goes down. */
 class NodeGroups {
   readonly edits: EditGroups;
   /** Edits that are tried again. */
   readonly locked: EditGroups;
+  readonly #node: StoreNode;
   readonly #single: SqlConnection;
   readonly #gets = new Map<Collection, Groups<PlantId, StoredPlant | undefined>>();
 
-  constructor(store: PlantStore, single: SqlConnection) {
+  constructor(node: StoreNode, store: PlantStore, single: SqlConnection) {
+    this.#node = node;
     this.#single = single;
     const edit = async (edits: readonly RecordedEdit[]) =>
       store.editEach === undefined ? store.edit(edits) : (await store.editEach(edits)).map(settled);
-    this.edits = new Groups(limits, edit);
-    this.locked = new Groups(limits, edit);
+    this.edits = this.#groups(edit);
+    this.locked = this.#groups(edit);
   }
 
   getsOf(collection: Collection): Groups<PlantId, StoredPlant | undefined> {
     let gets = this.#gets.get(collection);
     if (gets === undefined) {
-      gets = new Groups(limits, async (ids) => {
+      gets = this.#groups(async (ids) => {
         const stored = await findPlants(collection, this.#single, ids);
         return ids.map((id) => stored.get(id));
       });
       this.#gets.set(collection, gets);
     }
     return gets;
+  }
+
+  #groups<Call, Result>(run: RunGroup<Call, Result>): Groups<Call, Result> {
+    return new Groups({ callsMax, waitMsMax }, (calls) => {
+      const { isUp, name, down } = this.#node;
+      if (!isUp) throw new OperatorError(`${name} does not respond`);
+      return down === undefined ? run(calls) : unlessAborted(run(calls), down);
+    });
   }
 }
 
@@ -151,5 +160,3 @@ type EditGroups = Groups<RecordedEdit, EditOutcome>;
 function settled(result: EditOutcome | Error): EditOutcome | Promise<EditOutcome> {
   return result instanceof Error ? Promise.reject(result) : result;
 }
-
-const limits = { callsMax, waitMsMax };

@@ -17,6 +17,8 @@ import type { PlantStore } from "../plant-store.ts";
 /** The plants of one node, which responds at once while it is down: its queue is never full. */
 export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable"> {
   readonly isUp: boolean;
+  /** See StoreNode. */
+  readonly down?: AbortSignal;
   /** Called when no more batches come. */
   close(): Promise<void>;
 }
@@ -72,6 +74,9 @@ export class NodeQueues implements CreateQueue {
         name,
         get isUp() {
           return node.isUp;
+        },
+        get down() {
+          return node.down;
         },
         node,
         queue,

@@ -1,7 +1,8 @@
 // One node of a Citus cluster: a batch goes straight to the node that has its plants, which costs a
 // fifth of the processor time of the coordinator's way.
 
-import { withinTime } from "../../base/time-limit.ts";
+import { OperatorError } from "../../base/operator-error.ts";
+import { unlessAborted } from "../../base/time-limit.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
 import type { PostgresUrl } from "../postgres/connection-url.ts";
 import { DatabaseError } from "../postgres/driver.ts";
@@ -11,11 +12,17 @@ import { createPlants } from "../postgres/plants.ts";
 import { type Commits, Primary, retry } from "../postgres/primary.ts";
 import type { NodeStore } from "./node-queues.ts";
 
-/** After losing connections for this long, a node is down: its plants no longer wait for it. */
-const lostMsMax = 1_000;
+/** After losing connections for this long, a node is down: nothing waits for it any more. */
+const lostMsMax = 800;
 
 /** How often a node shows that it responds, also where no plant is created on it. */
-const checkMs = 1_000;
+const checkMs = 250;
+
+/**
+ * Checks that come while the node does not respond to an earlier one: then it is down. Where this thread
+ * is busy they come late, too, so that the time does not count against the node.
+ */
+const missedChecksMax = 3;
 
 /** The pause between two probes of a node that is down. */
 const probePauseMs = 250;
@@ -42,24 +49,35 @@ export class CitusNode implements Commits, NodeStore {
   /** The start of the first failed attempt since the last success. */
   #lostAt: number | undefined;
   readonly #checks: Timer;
-  #isChecking = false;
+  /** The checks since the one that the node has not responded to; undefined if there is none. */
+  #missedChecks: number | undefined;
   #downReason: string | undefined;
+  #down = new AbortController();
   #isClosed = false;
 
   constructor(options: NodeOptions) {
     this.#options = options;
     this.#connections = new Primary({ ...options.url, copyRowsMin });
-    this.#checks = setInterval(() => void this.#check(), checkMs);
+    this.#checks = setInterval(() => this.#check(), checkMs);
+  }
+
+  /** Aborted when the node is down; another one once it is up again. */
+  get down(): AbortSignal {
+    return this.#down.signal;
   }
 
   get isUp(): boolean {
     return this.#downReason === undefined;
   }
 
-  /** Commits a batch. While the node is down every plant is `unavailable` at once. */
+  /** Commits a batch. While the node is down, and when it goes down, its plants are `unavailable` at once. */
   async create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
     if (!this.isUp) return batch.map(() => "unavailable");
-    return createPlants(this, batch, createdAt, this.#options.onUnavailable);
+    const creating = createPlants(this, batch, createdAt, this.#options.onUnavailable);
+    return unlessAborted(creating, this.down).catch((error) => {
+      if (this.isUp) throw error;
+      return batch.map(() => "unavailable");
+    });
   }
 
   async withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
@@ -103,27 +121,29 @@ export class CitusNode implements Commits, NodeStore {
     await this.#connections.close();
   }
 
-  /** Asks the node for nothing. One that hangs for two checks in a row is down. */
-  async #check(): Promise<void> {
-    if (!this.isUp || this.#isChecking) return;
-    this.#isChecking = true;
-    try {
-      await withinTime(
-        this.once((pool) => pool.query("SELECT")),
-        checkMs,
-        "the node",
-      );
-    } catch (error) {
-      this.#lose(error, performance.now());
-    } finally {
-      this.#isChecking = false;
-    }
+  /** Asks the node for nothing. */
+  #check(): void {
+    if (!this.isUp) return;
+    if (this.#missedChecks === undefined) {
+      this.#missedChecks = 0;
+      this.once((pool) => pool.query("SELECT"))
+        .catch(() => undefined)
+        .finally(() => {
+          this.#missedChecks = undefined;
+        });
+    } else if (++this.#missedChecks >= missedChecksMax) this.#fail("it does not respond");
   }
 
   #lose(error: unknown, startedAt: number): void {
     this.#lostAt ??= startedAt;
-    if (!this.isUp || performance.now() - this.#lostAt < lostMsMax) return;
-    this.#downReason = errorReason(error);
+    if (performance.now() - this.#lostAt >= lostMsMax) this.#fail(errorReason(error));
+  }
+
+  #fail(reason: string): void {
+    if (!this.isUp) return;
+    this.#downReason = reason;
+    this.#options.onUnavailable(reason);
+    this.#down.abort(new OperatorError(`a node of the cluster is down: ${reason}`));
     void this.#awaitRecovery();
   }
 
@@ -135,6 +155,7 @@ export class CitusNode implements Commits, NodeStore {
         () => {
           this.#lostAt = undefined;
           this.#downReason = undefined;
+          this.#down = new AbortController();
         },
         () => undefined,
       );

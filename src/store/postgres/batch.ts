@@ -178,7 +178,9 @@ function commitRows(
         : commitPart(pool, pool.traits, part, values, isCopied),
     async (error) => {
       if (isTooLarge(error)) return "tooLarge";
-      const isLocked = isLockTimeout(error) && !(await isTableLocked(pool));
+      // On Citus a shard that moves is locked by other means.
+      const mayBeRow = isLockTimeout(error) && pool.traits.insertMethod !== "values";
+      const isLocked = mayBeRow && !(await isTableLocked(pool));
       return isLocked || isOfRow(error) ? "unavailable" : undefined;
     },
     (error) => onUnavailable(errorReason(error)),

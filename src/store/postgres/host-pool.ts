@@ -135,7 +135,7 @@ export class HostPool implements Queries {
   ): Promise<Result> {
     return this.#use(async (connection) => {
       try {
-        const begun = connection.query(beginSql(options, this.traits));
+        const begun = connection.query(beginSql(options));
         if (!connection.isPipelined) await begun;
         const [{ result, last }] = await Promise.all([work(connection), begun]);
         // After an error COMMIT ends the transaction, too.
@@ -289,14 +289,9 @@ class Connection implements Queries {
 }
 
 /** Behind a pooler only a transaction keeps its parameters. */
-function beginSql(
-  { mode = "", statementMs, lockMs, isByKey = false }: TransactionOptions,
-  traits?: SessionTraits,
-): string {
+function beginSql({ mode = "", statementMs, lockMs, isByKey = false }: TransactionOptions): string {
   return [
     `BEGIN ${mode}`,
-    // The nodes of Citus wait for locks, too.
-    ...(traits?.insertMethod === "values" ? ["SET LOCAL citus.propagate_set_commands = 'local'"] : []),
     ...(statementMs === undefined ? [] : [`SET LOCAL statement_timeout = ${statementMs}`]),
     ...(lockMs === undefined ? [] : [`SET LOCAL lock_timeout = ${lockMs}`]),
     ...(isByKey ? ["SET LOCAL enable_seqscan = off"] : []),

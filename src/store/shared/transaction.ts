@@ -3,7 +3,7 @@
 
 import type { Contract } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import type { SqlStatement } from "../sql-connection.ts";
+import { type SqlStatement, SqlTimeout } from "../sql-connection.ts";
 import { type RecordedEdit, recordedEdits } from "./plant-edit.ts";
 import type { SqlWork } from "./sql-work.ts";
 
@@ -46,9 +46,20 @@ export function* transactionWork(
   return last;
 }
 
-/** Runs all of it, see transactionWork. */
-export function* wholeTransaction(contract: Contract, transaction: RecordedTransaction): SqlWork<void> {
-  const last = yield* transactionWork(contract, transaction);
+/** How long one query of a transaction may take on SQLite, where creates wait while it is repeated. */
+export const readMsMax = 200;
+
+/** How long all reads of a transaction may take when they are repeated there. */
+const readsMsMax = 400;
+
+/** Runs all of it, see transactionWork, for SQLite. Throws SqlTimeout if the reads take long. */
+export function* wholeTransaction(contract: Contract, { reads, edits }: RecordedTransaction): SqlWork<void> {
+  const deadline = performance.now() + readsMsMax;
+  for (const read of reads) {
+    yield* transactionWork(contract, { reads: [read], edits: [] });
+    if (performance.now() > deadline) throw new SqlTimeout("a transaction reads too much; read fewer rows");
+  }
+  const last = yield* transactionWork(contract, { reads: [], edits });
   if (last.length > 0) yield last;
 }
 

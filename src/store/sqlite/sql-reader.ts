@@ -60,7 +60,10 @@ export class SqlReader implements ReadConnection {
   #within<Result>(msMax = sqlMsMaxDefault, read: () => Result): Result {
     this.#deadline = performance.now() + msMax;
     try {
-      return read();
+      const result = read();
+      // A statement of somebody else's does not look at its time.
+      if (performance.now() > this.#deadline) throw new SqlTimeout();
+      return result;
     } catch (error) {
       throw readError(error);
     }

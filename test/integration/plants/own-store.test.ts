@@ -29,7 +29,7 @@ const run = defineOperation({
   handle: (call) => handler(call) as Promise<never>,
 });
 
-describe.each(engines.filter(({ name }) => name !== "citus"))("on $name", ({ createTestStore }) => {
+describe.each(engines.filter(({ name }) => name !== "citus"))("on $name", ({ name, createTestStore }) => {
   const resources = new AsyncDisposableStack();
   const servers: InProcessServer[] = [];
   const tokens: string[] = [];
@@ -201,6 +201,16 @@ describe.each(engines.filter(({ name }) => name !== "citus"))("on $name", ({ cre
     });
     expect(after.status).toBe(500);
   });
+
+  if (name === "sqlite")
+    test("a query that creates would wait for too long is 503", async () => {
+      const count = (rows: number) =>
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows}) SELECT count(*) AS rows FROM n`;
+      const counted = (rows: number) =>
+        call(({ store }) => store.transaction(async (_, query) => await query(count(rows))));
+      expect((await counted(10)).status).toBe(200);
+      expect((await counted(20_000_000)).status).toBe(503);
+    });
 
   /** Books a room for a night, if nobody has. */
   const book = (roomId: string, night: string, isBySql: boolean) => (each: Call) =>
