@@ -190,7 +190,8 @@ async function renderFlags(): Promise<string> {
 async function renderMetrics(): Promise<string> {
   const none = () => undefined;
   const gauges = {
-    operations: () => [{ operationId: "", path: "", serves: { collection: "", action: "" } }],
+    operations: () =>
+      ["a", "b"].map((collection) => ({ operationId: "", path: "", serves: { collection, action: "" } })),
     queuedPlants: () => 0,
     nodesUp: () => new Map([["", true]]),
     bodyBytesInFlight: () => 0,

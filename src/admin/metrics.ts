@@ -82,7 +82,7 @@ export class Metrics {
     return renderMetrics([
       counter(
         "plantstore_creates_total",
-        "Creates with status 200, by outcome.",
+        "Creates that succeeded, by outcome.",
         (["created", "unchanged"] as const).map((outcome) => [labels({ outcome }), this.#count(outcome)]),
       ),
       counter(
