@@ -83,6 +83,7 @@ const advice: Readonly<Record<Exclude<LoggedEvent["kind"], "notice">, string>> =
   traceExportFailed: "Check the collector at `--otlp-endpoint`.",
   connectionsShed: "Raise `--connections-max` and `LimitNOFILE`, or look for a client that opens too many.",
   jwksRefreshFailed: "Check the identity provider. Tokens with keys that are known stay accepted.",
+  certificateEnds: "Renew it, and restart the server.",
   contractChanged: "Nothing.",
   contractRefused: "Start it with the contract of the store: without `--contract`, or with the new file.",
   storeFailed: "After a failed fsync check the disk, then restart: that recovers the store. Exit code 1.",

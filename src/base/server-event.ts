@@ -24,6 +24,8 @@ export type ServerEvent =
   | { readonly kind: "connectionsShed"; readonly open: number }
   | { readonly kind: "traceExportFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
+  /** The certificate of the public listener ends within two weeks, or has ended. */
+  | { readonly kind: "certificateEnds"; readonly reason: string }
   | Notice
   | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown };
 

@@ -2,6 +2,7 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { errorMessage, OperatorError } from "../base/operator-error.ts";
+import type { Emit } from "../base/server-event.ts";
 import type { Certificate } from "../http/listener.ts";
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
@@ -27,6 +28,20 @@ export async function readCertificate(certificate: string, keyFile: string): Pro
     );
   }
   return { cert, key, expiresAt: Date.parse(x509.validTo) };
+}
+
+const dayMs = 86_400_000;
+
+/** Warns of the end of a certificate once a day, from two weeks before, until it is disposed. */
+export function watchCertificate({ expiresAt }: Certificate, emit: Emit): Disposable {
+  const warn = () => {
+    if (expiresAt > Date.now() + 14 * dayMs) return;
+    const verb = expiresAt > Date.now() ? "expires" : "has expired";
+    emit({ kind: "certificateEnds", reason: `it ${verb} at ${new Date(expiresAt).toISOString()}` });
+  };
+  warn();
+  const timer = setInterval(warn, dayMs).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Rejects a FIFO or a device before reading it: it may have no end. */

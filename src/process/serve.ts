@@ -12,7 +12,7 @@ import type { ServerStore } from "../store/group-commit.ts";
 import { openServerStore, storeAt } from "../store/open-store.ts";
 import type { OpenOptions, PlantStore } from "../store/plant-store.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
-import { readCertificate } from "./certificate.ts";
+import { readCertificate, watchCertificate } from "./certificate.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
 import { noteLines } from "./contract-notes.ts";
 import { loadExtension } from "./extension.ts";
@@ -74,6 +74,8 @@ export async function serve(
 
   const addresses = addressesOf(config, server);
   ownProcess.logStart(config, addresses);
+  if (certificate !== undefined)
+    ownProcess.resources.use(watchCertificate(certificate, ownProcess.events.emit));
   // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, store, server, ownProcess.events.emit);
   await using _ = accompany?.(addresses, store);

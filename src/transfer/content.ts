@@ -136,13 +136,36 @@ async function peek(
   return { head: Buffer.concat(first).subarray(0, headBytes), chunks: chunks() };
 }
 
+/**
+ * A packed file may become so many times larger, as tables of real data do not: a megabyte of it
+ * could hold an import for minutes, in which nobody notices that its client has left.
+ */
+const unpackedTimesMax = 100;
+
+/** From here on that counts. */
+const unpackedBytesMin = 64 * 2 ** 20;
+
 async function* unpacked(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
   const { createGunzip } = await import("node:zlib");
   const gunzip = createGunzip();
+  let [packedBytes, bytes] = [0, 0];
+  async function* counted() {
+    for await (const chunk of chunks) {
+      packedBytes += chunk.length;
+      yield chunk;
+    }
+  }
   // Its error is that of reading.
-  pipeline(Readable.from(chunks), gunzip).catch(() => undefined);
+  pipeline(Readable.from(counted()), gunzip).catch(() => undefined);
   try {
-    yield* gunzip;
+    for await (const chunk of gunzip) {
+      bytes += chunk.length;
+      if (bytes > Math.max(unpackedBytesMin, unpackedTimesMax * packedBytes))
+        throw new OperatorError(
+          `${name} becomes more than ${unpackedTimesMax} times larger when it is unpacked; import it unpacked`,
+        );
+      yield chunk;
+    }
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(

@@ -46,6 +46,8 @@ const lines: {
       reason: `${open} are open`,
     }),
   jwksRefreshFailed: ({ reason }) => line("warn", "JWKS refresh failed; cached keys stay in use", { reason }),
+  certificateEnds: ({ reason }) =>
+    line("warn", "the certificate expires; a renewed one is read at the start", { reason }),
   contractChanged: () => line("info", "the store has another contract, which is served now", {}),
   contractRefused: ({ reason }) =>
     line("error", "the store has another contract, which this server does not serve; it stops", { reason }),

@@ -33,6 +33,11 @@ describeIfInstalled("openssl", "TLS", () => {
     expect((await post(tls.target, plantJson(1n, "Monstera"))).status).toBe(200);
     const expiry = await tls.server.metric("plantstore_certificate_expiry_timestamp_seconds");
     expect(expiry).toBeGreaterThan(Date.now() / 1_000);
+    const end = new Date(Number(expiry) * 1_000).toISOString();
+    expect(await tls.server.logged(({ msg }) => msg.startsWith("the certificate expires"))).toMatchObject({
+      level: "warn",
+      reason: `it expires at ${end}`,
+    });
     const description = await fetch(`${tls.server.url}/openapi.json`, { tls: { ca: tls.target.ca } });
     expect(await description.json()).toMatchObject({ servers: [{ url: tls.server.url }] });
     expect(await settled(fetch(tls.server.url))).toThrow();

@@ -198,6 +198,13 @@ test.each<[string, string | Uint8Array, string]>([
   expect(existsSync(imported.file(`${name}.rejected.csv`))).toBe(false);
 });
 
+test("a small file that becomes a huge one is not unpacked to its end", async () => {
+  const bomb = gzipSync(`id,name\n1,Fern\n${"\n".repeat(100 * 2 ** 20)}2,Ficus\n`);
+  await using imported = await importFile("bomb.csv.gz", bomb);
+  expect(imported).toMatchObject({ exitCode: 1, plants: ['{"id":1,"name":"Fern"}'] });
+  expect(imported.stderr).toContain("becomes more than 100 times larger when it is unpacked");
+});
+
 test("what is damaged is said, and what came before it is imported", async () => {
   const packed = gzipSync(
     `id,name\n${Array.from({ length: 50_000 }, (_, id) => `${id},${Bun.hash(String(id))}`).join("\n")}`,
