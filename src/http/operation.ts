@@ -90,7 +90,7 @@ export interface OperationServices {
   readonly newId: (collection: Collection) => PlantId;
   readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
   /** Reads and edits for a caller; undefined if nothing needs them. */
-  readonly storeOf: ((callerKey: string) => OperationStore) | undefined;
+  readonly storeOf: ((callerKey: string, isGone?: () => boolean) => OperationStore) | undefined;
 }
 
 /**

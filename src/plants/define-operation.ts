@@ -177,7 +177,7 @@ async function respond<Input>(
       url: exchange.url,
       headers,
       contract,
-      store: storeOf(caller.key),
+      store: storeOf(caller.key, () => request.signal.aborted),
       resolveCreator,
       newId,
       checkSize: (json) => bodyReader.checkSize(Buffer.byteLength(json)),

@@ -1,12 +1,15 @@
 // Runs calls in groups: those that arrive while a group is under way form the next one, so that one
 // query or one transaction serves many callers, and a lone caller waits for nobody. Callers take
 // turns: whoever makes thousands of calls waits for his own, and others for one call of each
-// caller.
+// caller. Where calls may take long, the next turn is that of the caller who has taken the least time.
 
 import { OperatorError } from "../base/operator-error.ts";
 
 /** A call has waited too long for its turn, and did not run. */
 export class TurnTimeout extends OperatorError {}
+
+/** Nobody waits any more for the result of a call, which did not run. */
+export class CallerGone extends DOMException {}
 
 interface GroupLimits {
   /** Calls in one group. */
@@ -15,11 +18,15 @@ interface GroupLimits {
   readonly groupsMax?: number;
   /** How long a call may wait until its group starts. */
   readonly waitMsMax: number;
+  /** Whether turns follow from the time that callers have taken. */
+  readonly isTimed?: boolean;
 }
 
 interface WaitingCall<Call, Result> {
+  readonly caller: string;
   readonly call: Call;
   readonly deadline: number;
+  readonly isGone: () => boolean;
   readonly response: PromiseWithResolvers<Result>;
 }
 
@@ -33,6 +40,10 @@ export class Groups<Call, Result> {
   readonly #run: RunGroup<Call, Result>;
   /** The calls of each caller that has some; the next turn is that of the first caller. */
   readonly #waiting = new Map<string, WaitingCall<Call, Result>[]>();
+  /** The time, in milliseconds, at which each caller that was served lately may be served again. */
+  readonly #times = new Map<string, number>();
+  /** The time of the latest turn: a caller that comes anew has not saved any. */
+  #time = 0;
   #underWay = 0;
 
   constructor(limits: GroupLimits, run: RunGroup<Call, Result>) {
@@ -40,10 +51,14 @@ export class Groups<Call, Result> {
     this.#run = run;
   }
 
-  /** Rejects with TurnTimeout, or as the group or the result of the call does. */
-  add(caller: string, call: Call): Promise<Result> {
+  /**
+   * Rejects with TurnTimeout, or as the group or the result of the call does.
+   *
+   * @param isGone asked when it is the turn of the call, which then rejects with CallerGone.
+   */
+  add(caller: string, call: Call, isGone = () => false): Promise<Result> {
     const response = Promise.withResolvers<Result>();
-    const waiting = { call, deadline: performance.now() + this.#limits.waitMsMax, response };
+    const waiting = { caller, call, deadline: performance.now() + this.#limits.waitMsMax, isGone, response };
     const own = this.#waiting.get(caller);
     if (own === undefined) this.#waiting.set(caller, [waiting]);
     else own.push(waiting);
@@ -65,15 +80,17 @@ export class Groups<Call, Result> {
       const next = this.#shift();
       if (next === undefined) break;
       if (performance.now() > next.deadline) next.response.reject(new TurnTimeout("the store is busy"));
+      else if (next.isGone()) next.response.reject(new CallerGone());
       else group.push(next);
     }
     return group;
   }
 
   #shift(): WaitingCall<Call, Result> | undefined {
-    const [first] = this.#waiting;
+    const [first] = this.#waiting.keys();
     if (first === undefined) return undefined;
-    const [caller, calls] = first;
+    const caller = this.#limits.isTimed ? this.#leastServed(first) : first;
+    const calls = this.#waiting.get(caller) ?? [];
     const call = calls.shift();
     // Moved to the end: the next turn is another caller's.
     this.#waiting.delete(caller);
@@ -81,8 +98,23 @@ export class Groups<Call, Result> {
     return call;
   }
 
+  /** Start-time fair queueing: a turn begins where the caller's last one has ended. */
+  #leastServed(first: string): string {
+    const timeOf = (caller: string) => this.#times.get(caller) ?? 0;
+    let least = first;
+    for (const caller of this.#waiting.keys()) if (timeOf(caller) < timeOf(least)) least = caller;
+    this.#time = Math.max(this.#time, timeOf(least));
+    return least;
+  }
+
+  #charge(caller: string, ms: number): void {
+    for (const [each, time] of this.#times) if (time <= this.#time) this.#times.delete(each);
+    this.#times.set(caller, Math.max(this.#times.get(caller) ?? 0, this.#time) + ms);
+  }
+
   async #runGroup(group: readonly WaitingCall<Call, Result>[]): Promise<void> {
     this.#underWay++;
+    const startedAt = performance.now();
     try {
       const running = Promise.try(
         this.#run,
@@ -91,6 +123,8 @@ export class Groups<Call, Result> {
       // The next group starts before this one is answered.
       const results = await running.finally(() => {
         this.#underWay--;
+        if (this.#limits.isTimed)
+          for (const { caller } of group) this.#charge(caller, performance.now() - startedAt);
         this.#start();
       });
       for (const [index, { response }] of group.entries()) response.resolve(results[index] as Result);
@@ -100,18 +134,18 @@ export class Groups<Call, Result> {
   }
 }
 
-/** Calls that run one after the other, in the turns of their callers. */
+/** Calls that run one after the other, in the turns of their callers: each has its share of the time. */
 export class Turns {
   readonly #groups: Groups<() => Promise<unknown>, unknown>;
 
   /** @param waitMsMax how long a call may wait until it runs. */
   constructor(waitMsMax: number, callsMax = 1) {
-    const limits = { callsMax: 1, groupsMax: callsMax, waitMsMax };
+    const limits = { callsMax: 1, groupsMax: callsMax, waitMsMax, isTimed: true };
     this.#groups = new Groups(limits, async (calls) => Promise.all(calls.map((call) => call())));
   }
 
-  /** Runs a call in the turn of its caller. Rejects with TurnTimeout, or as the call does. */
-  run<Result>(caller: string, run: () => Promise<Result>): Promise<Result> {
-    return this.#groups.add(caller, run) as Promise<Result>;
+  /** Runs a call in the turn of its caller. Rejects as Groups.add does. */
+  run<Result>(caller: string, run: () => Promise<Result>, isGone?: () => boolean): Promise<Result> {
+    return this.#groups.add(caller, run, isGone) as Promise<Result>;
   }
 }

@@ -58,13 +58,14 @@ const lockedPauseMs = 300;
  * @param nodeOf undefined where there is one node.
  * @param single reads single plants; lists get a connection of their own.
  * @param resources closes that connection.
+ * @returns makes the store of a caller; `isGone` says whether he still waits for a list.
  */
 export async function openOperationStore(
   store: PlantStore,
   single: SqlConnection,
   resources: AsyncDisposableStack,
   nodeOf: NodeOf = () => undefined,
-): Promise<(callerKey: string) => OperationStore> {
+): Promise<(callerKey: string, isGone?: () => boolean) => OperationStore> {
   const sql = resources.use(await store.openSql());
   const lists = new Turns(waitMsMax, sql.callsMax);
   const transactions = new Turns(waitMsMax, sql.callsMax);
@@ -93,7 +94,7 @@ export async function openOperationStore(
       }
     }
   };
-  return (caller) => ({
+  return (caller, isGone) => ({
     edit: (some) => Promise.all(some.map((edit) => editOne(caller, edit))),
     get: async (collection, id) => groupsOf(collection, id).getsOf(collection).add(caller, id),
     read: {
@@ -101,7 +102,7 @@ export async function openOperationStore(
       inTime: sql.inTime,
       query: (...query: Parameters<SqlConnection["query"]>) =>
         lists.run(caller, () => sql.query(...query)) as Promise<never[]>,
-      page: (...page) => lists.run(caller, () => sql.page(...page)),
+      page: (...page) => lists.run(caller, () => sql.page(...page), isGone),
     },
     transact: (transaction) => transactions.run(caller, () => store.transact(transaction)),
     change({ table }, id, work) {

@@ -1,8 +1,8 @@
 // Calls that arrive while a group is under way form the next one, and callers take turns.
 
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
-import { Groups, Turns, TurnTimeout } from "../../../src/store/groups.ts";
+import { CallerGone, Groups, Turns, TurnTimeout } from "../../../src/store/groups.ts";
 import { findPlants } from "../../../src/store/shared/plant-rows.ts";
 import type { SqlValue } from "../../../src/store/sql-connection.ts";
 import { plantStore } from "../../support/contracts.ts";
@@ -92,6 +92,43 @@ test("one caller's thousand calls delay another's by one", async () => {
   expect(order.indexOf("other")).toBeLessThanOrEqual(2);
   await Promise.all(many);
   expect(order.length).toBe(1_001);
+});
+
+test("turns follow from the time that callers have taken, also of one who comes back or comes anew", async () => {
+  let now = 0;
+  using _ = spyOn(performance, "now").mockImplementation(() => now);
+  const turns = new Turns(waitMsMax);
+  const order: string[] = [];
+  const call = (caller: string, ms: number) =>
+    turns.run(caller, async () => {
+      await Promise.resolve();
+      now += ms;
+      order.push(caller);
+    });
+  // Alone, a caller is always served; that counts once others wait.
+  await call("slow", 100);
+  const slow = [call("slow", 100), call("slow", 100)];
+  await Promise.all([...Array.from({ length: 30 }, () => call("quick", 10)), ...slow]);
+  const between = order.slice(order.indexOf("quick"), order.lastIndexOf("slow"));
+  expect(between.filter((caller) => caller === "quick").length).toBeWithin(9, 12);
+  order.length = 0;
+  await Promise.all([call("quick", 1), call("quick", 1), call("new", 1), call("quick", 1)]);
+  expect(order.indexOf("new")).toBeLessThanOrEqual(1);
+});
+
+test("a call whose caller is gone when its turn comes does not run", async () => {
+  const turns = new Turns(waitMsMax);
+  const first = turns.run("a", async () => 1);
+  const gone = settled(
+    turns.run(
+      "a",
+      () => expect.unreachable(),
+      () => true,
+    ),
+  );
+  const last = turns.run("a", async () => 3);
+  expect(await gone).toThrow(CallerGone);
+  expect(await Promise.all([first, last])).toEqual([1, 3]);
 });
 
 test("turns run one at a time, in the order of their caller, also after one that fails", async () => {
