@@ -14,7 +14,6 @@ import { PlantTooLarge } from "../store/plant-store.ts";
 import { WrongStatement } from "../store/sql-connection.ts";
 import { type BodyOwner, noSlot } from "./body-reader.ts";
 import type { RateLimitResult } from "./rate-limit.ts";
-import { requestIdOf, traceIdOf } from "./request-id.ts";
 import { errorResponse } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
 
@@ -229,4 +228,28 @@ export class Exchange implements BodyOwner {
     if (this.#shouldClose()) response.headers.set("Connection", "close");
     this.#resolve(response);
   }
+}
+
+/** Ids that are accepted from clients: without spaces, quotes and control characters. */
+const wellFormedId = /^[\w.~:+/=@-]{1,128}$/;
+
+/** W3C Trace Context, section 3.2: version, trace id, parent id, flags; ids are not all zeros. */
+const wellFormedTraceparent =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
+
+/** The id of the trace that a traceparent names; undefined if it is malformed. */
+function traceIdOf(traceparent: string | null): string | undefined {
+  return traceparent === null ? undefined : wellFormedTraceparent.exec(traceparent)?.[1];
+}
+
+/** The client's X-Request-Id, or the id of its trace, if well-formed; otherwise a new one. */
+function requestIdOf(sent: string | null, traceId: string | undefined, make: () => string): string {
+  return sent !== null && wellFormedId.test(sent) ? sent : (traceId ?? make());
+}
+
+/** Makes ids of a prefix and a number. */
+export function requestIdMaker(): () => string {
+  const prefix = crypto.randomUUID().slice(0, 8);
+  let requests = 0;
+  return () => `${prefix}-${(++requests).toString(36)}`;
 }

@@ -7,8 +7,7 @@ import { parseCreate, sampleBody } from "../contract/plant.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { admit, type Operation, type OperationRow, type OperationServices } from "../http/operation.ts";
 import { checkHead, jsonOnly } from "../http/request-head.ts";
-import { ChosenId } from "./chosen-id.ts";
-import { CreateKey, idempotencyKey } from "./new-ids.ts";
+import { ChosenId, CreateKey, idempotencyKey } from "./new-ids.ts";
 import { type CreateTarget, overloaded, PlantCreate } from "./pending-create.ts";
 
 /** The row of the create in the table of operations. */

@@ -1,16 +1,27 @@
-// Serves PUT and PATCH of one plant, such as {base}/plants/{id}: a replacement, and a merge patch
-// (RFC 7396).
+// Serves PUT and PATCH of one plant, such as {base}/plants/{id}: a replacement, and a JSON merge patch
+// (RFC 7396) in which all numbers keep their digits.
 
 import { ApiError } from "../base/errors.ts";
-import type { Collection, EditOperation, Plant } from "../contract/contract.ts";
-import { bodyJson, responseJson } from "../contract/plant.ts";
+import type { Collection, EditBody, EditOperation, Field, Plant } from "../contract/contract.ts";
+import {
+  bodyJson,
+  invalidJson,
+  readPlant,
+  responseJson,
+  type SentObject,
+  unwrapBody,
+  withoutMembers,
+} from "../contract/plant.ts";
+import type { PlantId } from "../contract/plant-id.ts";
+import { describeFault, excessOf, type Fault, loggedFault, Work } from "../contract/schema-check.ts";
+import { type FieldValue, fromJson } from "../contract/stored-types.ts";
 import { withArticle } from "../contract/words.ts";
 import type { Operation, OperationDocument } from "../http/operation.ts";
-import { parseExactJson } from "../json/exact-json.ts";
+import { parseExactJson, toExactJson } from "../json/exact-json.ts";
+import { isObject, type Json } from "../json/json-values.ts";
+import { SentJson, type SentValue, sentText } from "../json/sent-json.ts";
 import { type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
-import type { Reply } from "./define-operation.ts";
-import { defineOperation } from "./define-operation.ts";
-import { type EditKind, editedPlant, parseEdit } from "./edit-bodies.ts";
+import { defineOperation, type Reply } from "./define-operation.ts";
 import { type Edited, editOne } from "./edit-one.ts";
 import { entityTag } from "./entity-tag.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
@@ -95,4 +106,186 @@ function replyOf(
     }),
     headers: { ETag: entityTag(collection, stored) },
   };
+}
+
+/** PUT, or PATCH. */
+export type EditKind = "replace" | "change";
+
+/**
+ * Parses the body of an edit of the resource with an id, or says what is wrong with it.
+ */
+export function parseEdit(
+  { id: idMember, fields }: Collection,
+  { name: bodyName, members, wrapper, ignored, check }: EditBody,
+  kind: EditKind,
+  bytes: Uint8Array,
+  id: PlantId,
+): SentJson | ApiError {
+  const text = unwrapBody({ wrapper }, bodyName, bytes);
+  if (text instanceof ApiError) return text;
+  const sent = SentJson.parse(text, () => [...members, idMember.name]);
+  if ("error" in sent) return invalidJson(sent.error);
+  const invalid = (reason: string, logged = reason) => {
+    const sentence = (each: string) => `The body is not ${withArticle(bodyName)}: ${each}.`;
+    return new ApiError("invalidPlant", sentence(reason), { logged: sentence(logged) });
+  };
+  if (!isObject(sent.value)) return invalid("it must be an object");
+  const takesId = idMember.isAccepted && !ignored.includes(idMember.name);
+  const sentId = takesId ? sent.member(idMember.name) : undefined;
+  if (sentId !== undefined && fromJson(idMember.type, sentId) !== id)
+    return invalid(`"${idMember.name}" must be ${idMember.type.toJson(id)}, as in the path, or be left out`);
+  const others = fields.flatMap((field) => {
+    const isTaken = field.isOthers && members.includes(field.name);
+    return Object.keys((isTaken ? (sentField(sent, field)?.exact() as Json) : undefined) ?? {});
+  });
+  // A merge patch has null for what it removes, whatever the schema of the property.
+  const removable =
+    kind === "change"
+      ? [...fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])), ...others]
+      : [];
+  const fault = editFault(sent, { check, ignored, removable });
+  if (fault === undefined) return sent;
+  return typeof fault === "string"
+    ? invalid(fault)
+    : invalid(describeFault(fault), loggedFault(fault, fields));
+}
+
+/** A field as it was sent: the members that no property names are one. */
+function sentField(sent: SentJson, { name, gather }: Field): SentValue | undefined {
+  if (gather === undefined) return sent.member(name);
+  const found = gather(sent.text(), new Work());
+  return found === undefined ? undefined : sentText(found);
+}
+
+function editFault(
+  sent: SentJson,
+  {
+    check,
+    ignored,
+    removable,
+  }: Pick<EditBody, "check" | "ignored"> & { readonly removable: readonly string[] },
+): string | Fault | undefined {
+  try {
+    let value = withoutMembers(sent.exact() as Json, ignored);
+    const work = new Work();
+    let fault = check.fault(value, work);
+    while (fault !== undefined) {
+      const rest = withoutNull(value, fault.path, removable);
+      if (rest === undefined) return fault;
+      value = rest;
+      fault = Object.keys(value).length === 0 ? undefined : check.fault(value, work);
+    }
+    return undefined;
+  } catch (error) {
+    const excess = excessOf(error);
+    if (excess === undefined) throw error;
+    return excess;
+  }
+}
+
+/** An object without the null at a path, if it is one that removes a member; undefined if it is none. */
+function withoutNull(value: Json, path: Fault["path"], removable: readonly string[]): Json | undefined {
+  if (path.length === 1 && !removable.includes(String(path[0]))) return undefined;
+  const [first, ...below] = path;
+  if (first === undefined) return undefined;
+  const member = value[first];
+  if (below.length === 0) return member === null ? withoutMembers(value, [String(first)]) : undefined;
+  const rest = isObject(member) ? withoutNull(member, below, below.map(String)) : undefined;
+  return rest && { ...value, [first]: rest };
+}
+
+/**
+ * The plant after a replacement or a patch, or the error of what it would be. It must be what a create
+ * may send. What a body cannot have stays as it is stored.
+ */
+export function editedPlant(
+  collection: Collection,
+  { name: body, members }: EditBody,
+  kind: EditKind,
+  sent: SentJson,
+  stored: Plant | undefined,
+  id: PlantId,
+): Plant | ApiError {
+  const changes = new Map<string, SentValue>();
+  const kept: (FieldValue | undefined)[] = [];
+  for (const [index, field] of collection.fields.entries()) {
+    const before = stored?.values[index];
+    const isTaken = members.includes(field.name);
+    const change = isTaken ? sentField(sent, field) : undefined;
+    kept.push(isTaken && (kind === "replace" || change !== undefined) ? undefined : before);
+    if (change === undefined) continue;
+    const after = kind === "replace" ? change : mergedField(field, before, change);
+    if (after instanceof ApiError) return after;
+    if (after !== undefined) changes.set(field.name, after);
+  }
+  const words = { ...collection.words, body };
+  const edited = new EditedObject(collection, id, changes, kept);
+  return readPlant({ ...collection, words }, edited, () => id, kept);
+}
+
+/** The object that a create of the plant after an edit would send. */
+class EditedObject implements SentObject {
+  readonly value: Json = {};
+  readonly #collection: Collection;
+  readonly #id: PlantId;
+  readonly #changes: ReadonlyMap<string, SentValue>;
+  readonly #kept: Plant["values"];
+
+  constructor(
+    collection: Collection,
+    id: PlantId,
+    changes: ReadonlyMap<string, SentValue>,
+    kept: Plant["values"],
+  ) {
+    this.#collection = collection;
+    this.#id = id;
+    this.#changes = changes;
+    this.#kept = kept;
+  }
+
+  member(name: string): SentValue | undefined {
+    return this.#changes.get(name);
+  }
+
+  exact(): Json {
+    const { id, fields } = this.#collection;
+    const members: [string, unknown][] = id.isRequired ? [[id.name, id.type.toExact(this.#id)]] : [];
+    for (const [index, { name, type, isOthers }] of fields.entries()) {
+      const stored = this.#kept[index];
+      const value = stored === undefined ? this.member(name)?.exact() : type.toExact(stored);
+      if (isOthers) members.push(...Object.entries(value ?? {}));
+      else if (value !== undefined) members.push([name, value]);
+    }
+    return Object.fromEntries(members);
+  }
+}
+
+/** A field after a change, or its error; undefined if it is removed. */
+function mergedField(
+  { name, type, isRequired }: Field,
+  before: FieldValue | undefined,
+  change: SentValue,
+): SentValue | ApiError | undefined {
+  // A required member cannot be removed: its null is a value, if its type has one.
+  if (change.value === null && !(isRequired && fromJson(type, change) !== undefined)) return undefined;
+  if (!isObject(change.value)) return change;
+  try {
+    const value = merge(before === undefined ? undefined : type.toExact(before), change.exact());
+    const text = toExactJson(value);
+    return { value, exact: () => value, text: () => text };
+  } catch (error) {
+    // JSON.parse with a reviver, and JSON.stringify, recurse.
+    if (!(error instanceof RangeError)) throw error;
+    return new ApiError("invalidPlant", `"${name}" is nested too deeply to be merged; send it with PUT.`);
+  }
+}
+
+function merge(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const merged = new Map(isObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name);
+    else merged.set(name, merge(merged.get(name), value));
+  }
+  return Object.fromEntries(merged);
 }

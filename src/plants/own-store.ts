@@ -28,7 +28,7 @@ import {
 } from "../store/shared/plant-rows.ts";
 import type { SqlValue } from "../store/sql-connection.ts";
 import type { OperationCall } from "./define-operation.ts";
-import { type EditKind, editedPlant, parseEdit } from "./edit-bodies.ts";
+import { type EditKind, editedPlant, parseEdit } from "./edit-plant.ts";
 import { checkPreconditions, entityTag } from "./entity-tag.ts";
 import { Transaction } from "./transaction.ts";
 

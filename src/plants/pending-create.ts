@@ -11,8 +11,8 @@ import type { CreateOutcome, CreateQueue, PendingCreate } from "../store/group-c
 import type { NewEntry } from "../store/plant-store.ts";
 import { createdVersion, findPlants, type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
-import type { ChosenId, FreeIds } from "./chosen-id.ts";
 import { entityTag } from "./entity-tag.ts";
+import type { ChosenId, FreeIds } from "./new-ids.ts";
 import { readByKey } from "./recorded-plant.ts";
 
 /** A collection, and what its creates need besides. */

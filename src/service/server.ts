@@ -17,6 +17,7 @@ import type { PlantId } from "../contract/plant-id.ts";
 import { BodyReader } from "../http/body-reader.ts";
 import { ConnectionLimit } from "../http/connection-limit.ts";
 import { type AllowedOrigins, withCors } from "../http/cors.ts";
+import { requestIdMaker } from "../http/exchange.ts";
 import {
   createHandler,
   type Handler,
@@ -27,12 +28,10 @@ import {
 import { type Certificate, startPublicListener, stopListener } from "../http/listener.ts";
 import type { Operation } from "../http/operation.ts";
 import { RateLimit } from "../http/rate-limit.ts";
-import { requestIdMaker } from "../http/request-id.ts";
 import { errorResponse } from "../http/responses.ts";
 import { unservedOperations, withoutThose } from "../http/unserved-operations.ts";
-import { freeIdsOf } from "../plants/chosen-id.ts";
 import { createOperation, itemPathOf } from "../plants/create-plant.ts";
-import { idMaker, randomProcess } from "../plants/new-ids.ts";
+import { freeIdsOf, idMaker, randomProcess } from "../plants/new-ids.ts";
 import { type CreateTarget, readsRetries } from "../plants/pending-create.ts";
 import { type CreateQueue, GroupCommit, type ServerStore } from "../store/group-commit.ts";
 import { openOperationStore } from "../store/operation-store.ts";

@@ -1,8 +1,8 @@
 // The import of one file into a collection, as the command and the console run it.
 
 import type { Collection } from "../contract/contract.ts";
-import { freeIdsOf } from "../plants/chosen-id.ts";
 import type { EditRun } from "../plants/edits.ts";
+import { freeIdsOf } from "../plants/new-ids.ts";
 import type { PlantStore } from "../store/plant-store.ts";
 import { keepsKeys } from "../store/shared/create-key.ts";
 import type { TokenStore } from "../store/shared/sql-tokens.ts";

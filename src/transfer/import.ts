@@ -6,7 +6,7 @@ import { OperatorError } from "../base/operator-error.ts";
 import type { Collection, Plant } from "../contract/contract.ts";
 import { conflictError } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import type { ChosenId, FreeIds } from "../plants/chosen-id.ts";
+import type { ChosenId, FreeIds } from "../plants/new-ids.ts";
 import { errorOfOutcome } from "../plants/pending-create.ts";
 import type { NewEntry, Outcome, PlantStore } from "../store/plant-store.ts";
 import type { TokenStore } from "../store/shared/sql-tokens.ts";

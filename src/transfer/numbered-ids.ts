@@ -3,8 +3,7 @@
 
 import type { Collection } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import { ChosenId } from "../plants/chosen-id.ts";
-import { CreateKey } from "../plants/new-ids.ts";
+import { ChosenId, CreateKey } from "../plants/new-ids.ts";
 
 /** Not the issuer of a client, whose Idempotency-Key may be the same. */
 const issuer = "import";

@@ -3,7 +3,7 @@
 
 import { ApiError } from "../base/errors.ts";
 import type { Plant } from "../contract/contract.ts";
-import type { ChosenId } from "../plants/chosen-id.ts";
+import type { ChosenId } from "../plants/new-ids.ts";
 import type { EncodingGuess } from "./encoding.ts";
 import type { NumberedIds } from "./numbered-ids.ts";
 

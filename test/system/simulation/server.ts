@@ -4,8 +4,8 @@
 import { Authenticator } from "../../../src/auth/authenticator.ts";
 import { TokenCache } from "../../../src/auth/token-cache.ts";
 import { BodyReader } from "../../../src/http/body-reader.ts";
+import { requestIdMaker } from "../../../src/http/exchange.ts";
 import { createHandler, type Handler, inProcess } from "../../../src/http/handler.ts";
-import { requestIdMaker } from "../../../src/http/request-id.ts";
 import { createOperation } from "../../../src/plants/create-plant.ts";
 import { GroupCommit } from "../../../src/store/group-commit.ts";
 import type { NewEntry, Outcome } from "../../../src/store/plant-store.ts";

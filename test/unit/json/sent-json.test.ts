@@ -7,7 +7,7 @@ import { parsePlantJson, plantJson } from "../../../src/contract/plant.ts";
 import { anyValue } from "../../../src/contract/schema-check.ts";
 import { toExactJson } from "../../../src/json/exact-json.ts";
 import { SentJson } from "../../../src/json/sent-json.ts";
-import { editedPlant, parseEdit } from "../../../src/plants/edit-bodies.ts";
+import { editedPlant, parseEdit } from "../../../src/plants/edit-plant.ts";
 import { readSingle } from "../../support/contracts.ts";
 
 const parse = spyOn(JSON, "parse");
