@@ -40,7 +40,6 @@ const fixedLimits: readonly FixedLimit[] = [
     "40002",
   ],
   ["json/decimal.ts", "decimalDigitsMax", "digits of a number that is not an integer", "40002"],
-  ["openapi/schema/values.ts", "nestingMax", "arrays and objects within each other", "40002"],
   [
     "store/postgres/plants.ts",
     "rowBytesMax",
