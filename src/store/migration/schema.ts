@@ -22,15 +22,15 @@ const dialects = {
     strict: "STRICT",
     withoutRowid: "STRICT, WITHOUT ROWID",
     columns: `SELECT collections.name AS "table", path, info.name AS "column", info.type
-              FROM collections JOIN pragma_table_info(collections.name) AS info`,
+              FROM collections LEFT JOIN pragma_table_info(collections.name) AS info`,
   },
   postgres: {
     int8: "bigint",
     strict: "",
     withoutRowid: "",
     columns: `SELECT name AS "table", path, attname AS "column", format_type(atttypid, NULL) AS type
-              FROM collections JOIN pg_attribute ON attrelid = to_regclass(quote_ident(name))
-              WHERE attnum > 0 AND NOT attisdropped`,
+              FROM collections LEFT JOIN pg_attribute
+                ON attrelid = to_regclass(quote_ident(name)) AND attnum > 0 AND NOT attisdropped`,
   },
 } as const;
 
@@ -88,14 +88,17 @@ const migrations: readonly ((engine: Engine) => readonly string[])[] = [
 /** The schema version that this program works with. */
 export const newestVersion = migrations.length;
 
-/** Reads the columns of the tables of all collections. */
+/** Reads the columns of the tables of all collections: none where one was dropped. */
 export function* storedTables(engine: Engine): SqlWork<StoredTables> {
-  type Row = { readonly [name in "table" | "path" | "column" | "type"]: string };
+  type Row = { readonly [name in "table" | "path" | "type"]: string } & { readonly column: string | null };
   const rows = yield* query<Row>(dialects[engine].columns);
   return new Map(
     [...Map.groupBy(rows, ({ table }) => table)].map(([table, own]) => [
       table,
-      { path: own[0]?.path ?? "", columns: new Map(own.map(({ column, type }) => [column, type])) },
+      {
+        path: own[0]?.path ?? "",
+        columns: new Map(own.flatMap(({ column, type }) => (column === null ? [] : [[column, type]]))),
+      },
     ]),
   );
 }
@@ -150,7 +153,8 @@ export function changeStatements(
     ...added.flatMap((collection) => [
       tableStatement(collection, engine, marker),
       ...keyIndexes(collection),
-      `INSERT INTO collections VALUES (${literal(collection.table, engine)}, ${literal(collection.path, engine)})`,
+      `INSERT INTO collections VALUES (${literal(collection.table, engine)}, ${literal(collection.path, engine)})
+         ON CONFLICT DO NOTHING`,
     ]),
   ];
 }
@@ -161,13 +165,10 @@ function dropStatements({ table, field }: DroppedPart, engine: Engine, newName: 
     return [
       `ALTER TABLE "${table}" ${isKept ? `RENAME COLUMN ${field.column} TO "${newName()}"` : `DROP COLUMN ${field.column}`}`,
     ];
-  return [
-    // An index keeps its name, which a table of the same path will need.
-    ...(isKept
-      ? [`DROP INDEX IF EXISTS "${keyIndex({ table })}"`, `ALTER TABLE "${table}" RENAME TO "${newName()}"`]
-      : [`DROP TABLE "${table}"`]),
-    `DELETE FROM collections WHERE name = ${literal(table, engine)}`,
-  ];
+  // The name stays with its path, in "collections": the history has what was recorded under it.
+  if (!isKept) return [`DROP TABLE "${table}"`];
+  // An index keeps its name, which a table of the same path will need.
+  return [`DROP INDEX IF EXISTS "${keyIndex({ table })}"`, `ALTER TABLE "${table}" RENAME TO "${newName()}"`];
 }
 
 /**

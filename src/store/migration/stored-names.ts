@@ -7,7 +7,10 @@ import { parseExactJson, toExactJson } from "../../json/exact-json.ts";
 /** The former names of members by the tables of their collections, as a store keeps them. */
 type Renamed = Readonly<Record<string, Collection["renamed"]>>;
 
-/** The tables of the collections, with their paths and the types of their columns by name. */
+/**
+ * The tables of the collections, with their paths and the types of their columns by name: none of one
+ * that was dropped, whose name stays with its path.
+ */
 export type StoredTables = ReadonlyMap<
   string,
   { readonly path: string; readonly columns: ReadonlyMap<string, string> }
@@ -27,7 +30,9 @@ export function withStoredNames(
   { number, tables = new Map(), renamed = null }: StoredNames = {},
 ): Contract {
   const former: Renamed = renamed === null ? {} : (parseExactJson(renamed) as Renamed);
-  const byPath = new Map([...tables].map(([table, { path }]) => [path, table]));
+  // A collection that has the path of a dropped one by another name comes later.
+  const inOrder = [...tables].toSorted(([, one], [, other]) => one.columns.size - other.columns.size);
+  const byPath = new Map(inOrder.map(([table, { path }]) => [path, table]));
   const taken = new Set(tables.keys());
   const collections = contract.collections.map((collection) => {
     const stored = byPath.get(collection.path);

@@ -253,5 +253,5 @@ function ignoreOperatorError(error: unknown): undefined {
 }
 
 /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
-const bytesSql = `SELECT sum(pg_total_relation_size(quote_ident(name)::regclass)) AS bytes
+const bytesSql = `SELECT sum(pg_total_relation_size(to_regclass(quote_ident(name)))) AS bytes
   FROM (SELECT name FROM collections UNION VALUES ('tokens'), ('creators'), ('edits')) AS tables`;

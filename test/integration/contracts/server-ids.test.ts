@@ -13,7 +13,7 @@ import { jsonOf, objectOf, thingsDocument } from "../../support/descriptions.ts"
 import { engines } from "../../support/engines.ts";
 import { send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { openedStore } from "../../support/stored-plants.ts";
 
 const source = { text: await Bun.file(contractFile("visits.yaml")).text() };
@@ -100,6 +100,25 @@ for (const engine of engines.slice(0, 1))
       }
     });
   });
+
+test("a key leads to what it has created, also after its collection has another path", async () => {
+  using folder = new TemporaryFolder();
+  const [database, path] = [`sqlite:${folder.file("visits.db")}`, folder.file("visits.yaml")];
+  let token: string | undefined;
+  const bookAt = async (name: string) => {
+    await Bun.write(path, source.text.replaceAll("/visits", name));
+    await using server = await RunningServer.startInProcess({ database, args: ["--contract", path] });
+    token ??= await server.createToken();
+    const headers = { ...tokenHeaders(token), "Idempotency-Key": "8e03978e" };
+    return (await sendJson(`${server.url}${name}`, "POST", '{"guest":"Ada"}', headers)).text;
+  };
+  const first = await bookAt("/visits");
+  expect(first).toContain("Ada");
+  await Bun.write(path, source.text.replaceAll("/visits", "/stays"));
+  const rename = ["--contract", path, "--rename-fields", "/visits=/stays", "--database", database];
+  expect((await runCommand(["migrate", ...rename])).exitCode).toBe(0);
+  expect(await bookAt("/stays")).toBe(first);
+});
 
 test("a retry after a change is known also where no body may have the id", async () => {
   const name = { type: "string" };

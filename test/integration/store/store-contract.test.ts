@@ -178,7 +178,7 @@ for (const engine of engines)
       ]);
     });
 
-    test("a store with /a-b does not give its rows to /a_b", async () => {
+    test("a store with /a-b gives neither its rows nor its history to /a_b", async () => {
       const [dashed, plain] = ["/a-b", "/a_b"].map((path) => shelves({ name }, ["name"], path)) as [
         ContractSource,
         ContractSource,
@@ -192,8 +192,16 @@ for (const engine of engines)
       expect(await settled(migrated(database, plain))).toThrow("the contract no longer has /a-b (1 ");
       await migrate(database, plain, { renames: new Map([["/a-b", "/a_b"]]) });
       expect(await exported(database)).toBe('{"id":1,"name":"a"}\n');
+      await edit(database, ["b"]);
+      const editsOf = async () => {
+        await using store = await openedStore(database);
+        await using sql = await store.openSql();
+        return (await listEdits(store.contract, sql, {})).entries.length;
+      };
       await migrated(database, dashed, "/a_b");
-      expect(await exported(database)).toBe("");
+      expect([await exported(database), await editsOf()]).toEqual(["", 0]);
+      await migrated(database, plain, "/a-b");
+      expect([await exported(database), await editsOf()]).toEqual(["", 1]);
     });
 
     test.each<[what: string, wanted: ContractSource, reason: string]>([
