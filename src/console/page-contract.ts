@@ -23,6 +23,9 @@ export interface PageField {
   readonly default: string;
   /** Whether a date picker can give every value. */
   readonly isDate: boolean;
+  /** How a search compares it; "" for objects and lists. */
+  readonly filter: "text" | "boolean" | "number" | "date" | "time" | "";
+  readonly example: string;
   /** The name of the collection whose ids it has; "" for none. */
   readonly references: string;
 }
@@ -56,8 +59,6 @@ export interface PageCollection {
   readonly group: number;
   /** The names of the fields that a search looks through. */
   readonly searched: readonly string[];
-  /** A group for examples; "" if no field groups. */
-  readonly groupExample: string;
   readonly sampleBody: string;
 }
 
@@ -92,12 +93,13 @@ function pageCollection(
       hint: hintOf(field),
       default: field.default === undefined ? "" : field.type.format(field.default),
       isDate: isDate(field),
+      filter: filterKind(field),
+      example: field.type.format(field.example),
       references: referenceOf(field, all)?.name ?? "",
     })),
     title: titleField === undefined ? -1 : fields.indexOf(titleField),
     group: groupField === undefined ? -1 : fields.indexOf(groupField),
     searched: searchedFields(collection).map(({ name }) => name),
-    groupExample: groupField === undefined ? "" : groupField.type.format(groupField.example),
     sampleBody: sampleBody(collection, 42n),
   };
 }
@@ -124,9 +126,16 @@ function isMadeUp(text: string): boolean {
 }
 
 /** A required field that may be null needs a text field: a picker would have two empty values. */
-function isDate({ schema, isRequired, type: { kind, input } }: Field): boolean {
-  const isNull = kind.isNullable === true && isRequired;
-  return input === "text" && isObject(schema) && schema.format === "date" && !isNull;
+function isDate(field: Field): boolean {
+  const isNull = field.type.kind.isNullable === true && field.isRequired;
+  return field.type.input === "text" && filterKind(field) === "date" && !isNull;
+}
+
+function filterKind({ schema, type: { kind } }: Field): PageField["filter"] {
+  if (kind.name === "json") return "";
+  if (kind.name !== "text") return kind.name === "boolean" ? "boolean" : "number";
+  const { format } = isObject(schema) ? schema : {};
+  return format === "date" ? "date" : format === "date-time" ? "time" : "text";
 }
 
 function idHint({ id: { type }, examples: [example] }: Collection): string {

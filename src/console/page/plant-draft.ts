@@ -3,7 +3,7 @@
 
 import { capitalized } from "../../contract/words.ts";
 import type { PageField } from "../page-contract.ts";
-import { collection, groupName } from "./shown-contract.ts";
+import { collection, groupField } from "./shown-contract.ts";
 
 /**
  * The texts of a plant in the order of the contract's fields; null for a field that it does not
@@ -38,7 +38,7 @@ function plainLabel(field: string): string {
 
 /** The field that groups plants, within a sentence; it is shown only where there is one. */
 export function groupLabel() {
-  return labelOf(groupName() ?? "").toLowerCase();
+  return labelOf(groupField()?.name ?? "").toLowerCase();
 }
 
 /** The draft of a plant, or of a new one. */

@@ -2,6 +2,7 @@
 // the address, see address.ts.
 
 import { capitalized, withArticle } from "../../contract/words.ts";
+import type { PageField } from "../page-contract.ts";
 import type { PlantCount } from "../reads/plant-count.ts";
 import { type Address, linkTo, readAddress, readCollection, showAddress } from "./address.ts";
 import { type Answer, get } from "./api.ts";
@@ -13,7 +14,7 @@ import { html, onSubmit, onValue, untrustedText } from "./markup.ts";
 import { PlantDialog } from "./plant-dialog.ts";
 import { labelOf } from "./plant-draft.ts";
 import { PlantTable } from "./plant-table.ts";
-import { filterExamples, parseQuery, withGroup } from "./query.ts";
+import { filterExamples, parseQuery, withFilter } from "./query.ts";
 import { isFull, type Page, useSearch } from "./search.ts";
 import { Selection } from "./selection.ts";
 import { collection, collectionNamed, formatPlants } from "./shown-contract.ts";
@@ -135,7 +136,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
               linkOf=${(id: string) => linkTo({ ...address, plant: id })}
               onOpen=${(id: string) => go({ plant: id })}
               onSelect=${setSelected}
-              onGroup=${(group: string) => search(withGroup(query, group), "push")}
+              onFilter=${(field: PageField, value: string) => search(withFilter(query, field, value), "push")}
             />`
           }
           <nav class="pages" aria-label="Pages">

@@ -1,12 +1,13 @@
 // Shows the table of plants: its boxes, and links to the plants.
 
 import { capitalized } from "../../contract/words.ts";
+import type { PageField } from "../page-contract.ts";
 import { collectionAddress } from "./address.ts";
 import { exactTime } from "./formats.ts";
 import { formatDate, html, untrustedText } from "./markup.ts";
 import { groupLabel, labelOf } from "./plant-draft.ts";
 import type { ListedPlant } from "./search.ts";
-import { collection } from "./shown-contract.ts";
+import { collection, groupField } from "./shown-contract.ts";
 
 /** The dialog of a plant has the other fields. */
 const fieldsMax = 5;
@@ -20,14 +21,14 @@ export function PlantTable({
   linkOf,
   onOpen,
   onSelect,
-  onGroup,
+  onFilter,
 }: {
   plants: ListedPlant[];
   selected: Set<string>;
   linkOf: (id: string) => string;
   onOpen: (id: string) => void;
   onSelect: (ids: Set<string>) => void;
-  onGroup: (group: string) => void;
+  onFilter: (field: PageField, value: string) => void;
 }) {
   const leading = [collection.title, collection.group].filter((index) => index >= 0);
   /** The fields after the title and the group: those that a cell can show before objects and lists. */
@@ -54,9 +55,10 @@ export function PlantTable({
     event.preventDefault();
     onOpen(id);
   };
+  const group = groupField();
   const groupChip = (value: string | null) =>
     value !== null &&
-    html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupLabel()} ${value}`} onClick=${() => onGroup(value)}>${untrustedText(value)}</button>`;
+    html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupLabel()} ${value}`} onClick=${() => group && onFilter(group, value)}>${untrustedText(value)}</button>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label=${`List of ${collection.many}`}>
       <table class=${`list ${isWide ? "many" : ""}`} style=${{ "--columns": textColumns }}>

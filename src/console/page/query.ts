@@ -1,7 +1,8 @@
-// Parses the search as it is typed, such as `mons tag:tropical created:today`, to the parameters of
-// a request for it.
+// Parses the search as it is typed, such as `mons tag:tropical price:10..20 created:today`, to the
+// parameters of a request for it.
 
-import { collection, groupName } from "./shown-contract.ts";
+import type { PageField } from "../page-contract.ts";
+import { collection, groupField } from "./shown-contract.ts";
 
 type Parameters = [name: string, value: string][];
 
@@ -12,44 +13,62 @@ interface Term {
   isQuoted: boolean;
 }
 
-/** Examples of all filters, for the help of the search. */
+/** Examples for the help of the search: of each kind of filter. */
 export function filterExamples(): string[] {
-  const group = groupFilter();
+  const group = groupField();
+  // Words search the title.
+  const named = [group, collection.fields[collection.title]];
+  const others = collection.fields.filter(
+    (field) => !named.includes(field) && filterName(field) !== undefined,
+  );
+  const kinds = ["text", "number", "boolean", "date", "time"];
+  const shown = kinds.flatMap((kind) => others.find((each) => each.filter === kind) ?? []);
   return [
     ...(collection.id.isText ? [] : ["300-400"]),
-    ...(group === undefined ? [] : [withGroup("", collection.groupExample), `${group}:none`]),
+    ...[...(group === undefined ? [] : [group]), ...shown].map((field) => examplesOf(field)[0] ?? ""),
+    ...(group === undefined ? [] : [`${filterName(group)}:none`]),
     "token:ci",
     "created:today",
     "created:2026-11-01..2026-11-07",
   ];
 }
 
-/** The syntax of the values of a filter; undefined if there is no such filter. */
-function exampleOf(filter: string): string | undefined {
-  const group = groupFilter();
-  if (group !== undefined && filter === group)
-    return `${withGroup("", collection.groupExample)}, ${group}:"two words" or ${group}:none`;
-  if (filter === "token") return "token:ci";
-  return filter === "created"
-    ? "created:today, created:2026-11-01 or created:2026-11-01..2026-11-07"
-    : undefined;
+/** The syntax of the values of a filter. */
+function examplesOf(field: PageField): string[] {
+  const name = filterName(field) ?? "";
+  const none = field.isRequired && !field.isNullable ? [] : [`${name}:none`];
+  if (field.filter === "boolean") return [`${name}:true`, `${name}:false`, ...none];
+  if (field.filter === "number") return [`${name}:10..20`, `${name}:10`, ...none];
+  if (field.filter !== "text") return [`${name}:2026-11-01..2026-11-07`, `${name}:2026-11-01`, ...none];
+  return [withFilter("", field, field.example), `${name}:"two words"`, ...none];
 }
 
+const createdExamples = ["created:today", "created:2026-11-01", "created:2026-11-01..2026-11-07"];
+
 /**
- * The name of the filter for groups: that of the field, if it can be typed and is no other filter.
+ * The name of the filter of a field: its own, if that can be typed and is no other filter; undefined if it
+ * has none.
  */
-function groupFilter(): string | undefined {
-  const name = groupName();
-  if (name === undefined) return undefined;
-  const isFree = /^[a-z][a-z0-9_]*$/.test(name) && name !== "token" && name !== "created";
-  return isFree ? name : "group";
+function filterName(field: PageField): string | undefined {
+  if (field.filter === "") return undefined;
+  const isFree = typedName.test(field.name) && !["token", "created"].includes(field.name.toLowerCase());
+  return isFree ? field.name : field === groupField() ? "group" : undefined;
+}
+
+const typedName = /^[\p{L}_][\p{L}\p{N}_.-]*$/u;
+
+function fieldOf(filter: string): PageField | undefined {
+  const isOf = (fold: (name: string) => string) => (field: PageField) =>
+    fold(filterName(field) ?? "") === fold(filter);
+  const { fields } = collection;
+  return fields.find(isOf(String)) ?? fields.find(isOf((name) => name.toLowerCase()));
 }
 
 function termsOf(query: string): Term[] {
-  const terms = query.matchAll(/(?:([a-z][a-z0-9_]*):)?(?:"((?:[^"\\]|\\.)*)"(?!\S)|(\S+))/gis);
+  const terms = query.matchAll(/(?:([\p{L}_][\p{L}\p{N}_.-]*):)?(?:"((?:[^"\\]|\\.)*)"(?!\S)|(\S+))/gisu);
   return [...terms].map(([raw, filter, quoted, plain]) => ({
     raw,
-    filter: filter?.toLowerCase(),
+    filter,
     text: quoted === undefined ? (plain ?? "") : quoted.replaceAll(/\\(.)/gs, "$1"),
     isQuoted: quoted !== undefined,
   }));
@@ -73,14 +92,27 @@ export function parseQuery(query: string): { parameters: Parameters; problem: st
 
 /** @returns a string says what is wrong. */
 function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
-  const unfinished = /^([a-z][a-z0-9_]*):$/i.exec(raw)?.[1]?.toLowerCase();
+  const unfinished = /^([\p{L}_][\p{L}\p{N}_.-]*):$/u.exec(raw)?.[1];
   const name = filter ?? unfinished;
   if (name !== undefined) {
-    const example = exampleOf(name);
-    if (example === undefined)
+    const [field, lower] = [fieldOf(name), name.toLowerCase()];
+    const examples =
+      field !== undefined
+        ? examplesOf(field)
+        : ({ token: ["token:ci"], created: createdExamples } as Record<string, string[]>)[lower];
+    if (examples === undefined)
       return `There is no filter ${name}: here. To search for this text, put it in quotes: ${quoted(raw)}`;
-    const parameters = unfinished === undefined ? parseFilter(name, text, isQuoted) : undefined;
-    return parameters ?? `Write ${example}.`;
+    if (unfinished === undefined) {
+      if (field !== undefined) return parseField(field, text, isQuoted) ?? `Write ${choices(examples)}.`;
+      if (lower === "token") return [["token", text]];
+      const days = parseDays(text);
+      if (days !== undefined)
+        return [
+          ["createdFrom", String(days[0].getTime())],
+          ["createdEnd", String(days[1].getTime())],
+        ];
+    }
+    return `Write ${choices(examples)}.`;
   }
   const range = isQuoted || collection.id.isText ? null : /^(-?\d{1,19})(?:-(-?\d{1,19}))?$/.exec(text);
   if (range === null) return text === "" ? [] : [["word", text]];
@@ -91,16 +123,46 @@ function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
   ];
 }
 
-function parseFilter(name: string, text: string, isQuoted: boolean): Parameters | undefined {
-  if (name === groupFilter()) return [text === "none" && !isQuoted ? ["ungrouped", "true"] : ["group", text]];
-  if (name === "token") return [["token", text]];
+const alternatives = new Intl.ListFormat("en-GB", { type: "disjunction" });
+const choices = (examples: string[]) => alternatives.format(examples);
+
+const valuePatterns = {
+  text: /^/,
+  boolean: /^(?:true|false)$/i,
+  number: /^-?\d+(?:\.\d+)?$/,
+  date: /^\d{4}-\d\d-\d\d$/,
+};
+
+/** The parameters of a filter for a field; undefined if the value is none. */
+function parseField({ name, filter }: PageField, text: string, isQuoted: boolean): Parameters | undefined {
+  if (text === "none" && !isQuoted) return [["missing", name]];
+  if (filter === "time") {
+    const days = parseDays(text);
+    return (
+      days && [
+        [`from.${name}`, days[0].toISOString()],
+        [`below.${name}`, days[1].toISOString()],
+      ]
+    );
+  }
+  const isRange = (filter === "number" || filter === "date") && text.includes("..");
+  const [first = "", last = ""] = isRange ? text.split("..") : [];
+  const values: Parameters = isRange
+    ? [
+        [`from.${name}`, first],
+        [`to.${name}`, last],
+      ]
+    : [[`is.${name}`, text]];
+  const given = values.filter(([, value]) => !isRange || value !== "");
+  const isRight = given.every(([, value]) => filter !== "" && valuePatterns[filter].test(value));
+  return given.length > 0 && isRight ? given : undefined;
+}
+
+/** The beginning of the first of some days, and the end of the last one; undefined if there are none. */
+function parseDays(text: string): [from: Date, end: Date] | undefined {
   const [first = "", last = first] = text === "today" ? [localDay(new Date())] : text.split("..");
   const [from, end] = [startOfDay(first, 0), startOfDay(last, 1)];
-  if (from === undefined || end === undefined) return undefined;
-  return [
-    ["createdFrom", String(from)],
-    ["createdEnd", String(end)],
-  ];
+  return from === undefined || end === undefined ? undefined : [from, end];
 }
 
 function localDay(date: Date) {
@@ -112,19 +174,19 @@ function localDay(date: Date) {
  *
  * @param day such as 2026-11-01.
  */
-function startOfDay(day: string, daysLater: number) {
+function startOfDay(day: string, daysLater: number): Date | undefined {
   const [, year, month, date] = (/^(\d{4})-(\d{1,2})-(\d{1,2})$/.exec(day) ?? []).map(Number);
   if (year === undefined || month === undefined || date === undefined) return undefined;
   const isThere = localDay(new Date(year, month - 1, date)) === [year, month, date].join("-");
-  return isThere ? new Date(year, month - 1, date + daysLater).getTime() : undefined;
+  return isThere ? new Date(year, month - 1, date + daysLater) : undefined;
 }
 
-/** A search for another group. */
-export function withGroup(query: string, group: string) {
-  const others = termsOf(query).filter(({ filter }) => filter !== groupFilter());
-  const isPlain = /^[^\s"]\S*$/.test(group) && group !== "none";
-  const typed = isPlain ? group : quoted(group);
-  return [...others.map(({ raw }) => raw), `${groupFilter()}:${typed}`].join(" ");
+/** A search with another value of a field. */
+export function withFilter(query: string, field: PageField, value: string) {
+  const others = termsOf(query).filter(({ filter }) => filter === undefined || fieldOf(filter) !== field);
+  const isPlain = /^[^\s"]\S*$/.test(value) && value !== "none";
+  const typed = isPlain ? value : quoted(value);
+  return [...others.map(({ raw }) => raw), `${filterName(field)}:${typed}`].join(" ");
 }
 
 function quoted(text: string): string {

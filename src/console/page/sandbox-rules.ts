@@ -8,7 +8,7 @@ import { formatCount } from "./formats.ts";
 import { useCall } from "./hooks.ts";
 import { useState } from "./library.js";
 import { html, untrustedText } from "./markup.ts";
-import { collection, groupName } from "./shown-contract.ts";
+import { collection, groupField } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 export interface RuleList {
@@ -75,7 +75,7 @@ function fieldCondition(name: string, value: string): object {
 type Example = readonly [label: string, rule: object];
 
 function examples(): Example[] {
-  const group = groupName();
+  const group = groupField()?.name;
   const all: (Example | false)[] = [
     ["Each request is over the rate limit", { outcome: { error: 42900 } }],
     [
@@ -89,7 +89,7 @@ function examples(): Example[] {
     !collection.id.isText && ["One id fails", { match: { id: 42 }, outcome: { error: 50000 } }],
     group !== undefined && [
       `One ${group} is dropped before the commit`,
-      { match: fieldCondition(group, collection.groupExample), outcome: { drop: "beforeCommit" } },
+      { match: fieldCondition(group, groupField()?.example ?? ""), outcome: { drop: "beforeCommit" } },
     ],
     ["The response is cut off", { outcome: { body: "truncated" } }],
     ["The response is slow", { outcome: { bytesPerSecond: 10 } }],

@@ -10,7 +10,7 @@ import { html, untrustedText } from "./markup.ts";
 import { groupLabel, labelOf } from "./plant-draft.ts";
 import { undo } from "./plant-history.ts";
 import { findAll } from "./search.ts";
-import { collection, formatPlants, groupName } from "./shown-contract.ts";
+import { collection, formatPlants, groupField } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 type Change = "delete" | "group";
@@ -94,7 +94,7 @@ export function Selection({
           <b role="status">${count} selected</b>
           <button type="button" class="quiet" disabled=${isBusy} onClick=${selectAll}>Select all found</button>
           <button type="button" class="quiet" onClick=${() => onSelect(new Set())}>Select none</button>
-          ${groupName() !== undefined && html`<button type="button" disabled=${isBusy} onClick=${ask("group")}>Set the ${groupLabel()}</button>`}
+          ${groupField() !== undefined && html`<button type="button" disabled=${isBusy} onClick=${ask("group")}>Set the ${groupLabel()}</button>`}
           <button type="button" class="danger" disabled=${isBusy} onClick=${ask("delete")}>Delete</button>
         </div>
       `
@@ -125,7 +125,7 @@ export function Selection({
 
 function GroupInput({ group, onGroup }: { group: string; onGroup: (group: string) => void }) {
   const { input = "text", isRequired = false } = collection.fields[collection.group] ?? {};
-  const shared = { label: labelOf(groupName() ?? ""), name: "group", value: group, onText: onGroup };
+  const shared = { label: labelOf(groupField()?.name ?? ""), name: "group", value: group, onText: onGroup };
   if (typeof input !== "string")
     return html`<${Choice} options=${["", ...input].map((value) => [value, value || "none"])} ...${shared} />`;
   return html`<${TextField} dir="auto" hint=${isRequired ? "" : `Empty to remove the ${groupLabel()}`} ...${shared} />`;

@@ -1,7 +1,7 @@
 // Holds the contract of the store that the page shows, and its collection in view. The server sends
 // the contract with the session, before anything else is rendered.
 
-import type { PageCollection, PageContract } from "../page-contract.ts";
+import type { PageCollection, PageContract, PageField } from "../page-contract.ts";
 import { formatCount } from "./formats.ts";
 
 export let contract: PageContract = { service: "", collections: [] };
@@ -17,7 +17,6 @@ const none: PageCollection = {
   title: -1,
   group: -1,
   searched: [],
-  groupExample: "",
   sampleBody: "",
 };
 
@@ -45,9 +44,9 @@ export function collectionParameters(): [name: string, value: string][] {
   return contract.collections.length > 1 ? [["collection", collection.name]] : [];
 }
 
-/** The name of the field that groups; undefined if there is none. */
-export function groupName(): string | undefined {
-  return collection.fields[collection.group]?.name;
+/** The field that groups; undefined if there is none. */
+export function groupField(): PageField | undefined {
+  return collection.fields[collection.group];
 }
 
 /** Such as "1 plant" and "1,200 plants". */

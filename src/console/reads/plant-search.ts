@@ -4,8 +4,10 @@
 import { BadRequestError } from "../../admin-pages/admin-responses.ts";
 import type { Collection, Field } from "../../contract/contract.ts";
 import { compareIds, type PlantId } from "../../contract/plant-id.ts";
-import { isStorable } from "../../contract/stored-types.ts";
+import { isStorable, nullable, text as textType, typeOfKind } from "../../contract/stored-types.ts";
 import { int64Max, int64Min } from "../../json/int64.ts";
+import { filterOf, filterParameters } from "../../plants/list-filters.ts";
+import { sortKey } from "../../store/shared/sort-key.ts";
 import type { SqlConnection, SqlValue } from "../../store/sql-connection.ts";
 import { searchedFields } from "../page-contract.ts";
 import { parseId } from "../parameters.ts";
@@ -14,8 +16,10 @@ import { parseId } from "../parameters.ts";
 export interface Filter {
   /** Each word must be contained in one of the searched fields. */
   readonly words: readonly string[];
-  /** The whole text of the field that groups plants; null for plants without one. */
-  readonly group?: string | null | undefined;
+  /** What properties are compared with, by the names of parameters; see searchable. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Fields without a value. */
+  readonly missing?: readonly Field[];
   /** The lowest and the highest id. */
   readonly ids?: readonly [min: PlantId, max: PlantId] | undefined;
   /** The name of the token, or of the identity provider's subject, that created the plant. */
@@ -60,31 +64,72 @@ const rangeMs = 20;
 const rangePlantsFirst = 1_000;
 const rangePlantsMax = 1_000_000;
 
+/** The parameters that compare a property begin with one of these, such as `from.price`. */
+const comparisons = { is: "eq", from: "gte", to: "lte", below: "lt" } as const;
+
+/**
+ * A collection with filters of all properties but objects and lists. A value that the contract no longer
+ * allows may still be stored.
+ */
+function searchable(collection: Collection): Collection {
+  const fields = collection.fields.map((field) => ({ ...field, type: typeOfKind(field.type.kind) }));
+  const filters = fields.flatMap(({ name, type }, key) =>
+    Object.entries(comparisons).flatMap(([start, operator]) =>
+      type.kind.name === "json" ? [] : { ...plainFilter, name: `${start}.${name}`, key, operator },
+    ),
+  );
+  return { ...collection, fields, list: { ...collection.list, filters } };
+}
+
+const plainFilter = {
+  isList: false,
+  hasCommas: false,
+  isRequired: false,
+  fallback: undefined,
+  check: undefined,
+};
+
 /** Reads the filter of a request; the page parses what was typed. Throws a BadRequestError. */
 export function parseFilter(collection: Collection, parameters: URLSearchParams): Filter {
-  const {
-    groupField,
-    words: { one },
-  } = collection;
+  const { one } = collection.words;
   const words = parameters.getAll("word").filter((word) => word !== "");
-  const group = parameters.has("ungrouped") ? null : (parameters.get("group") ?? undefined);
   const creator = parameters.get("token") ?? undefined;
   if (Array.from(words.join("")).length > searchCharactersMax)
     throw new BadRequestError(`A search may have at most ${searchCharactersMax} characters.`);
-  if (![...words, group ?? "", creator ?? ""].every(isStorable))
+  if (![...parameters.values()].every(isStorable))
     throw new BadRequestError(`The search has a character that no ${one} can have.`);
   const [idMin, idMax] = [parameters.get("idMin"), parameters.get("idMax")];
   const [from, end] = [parameters.get("createdFrom"), parameters.get("createdEnd")];
   const created = [Number(from), Number(end)] as const;
   if (!created.every(Number.isSafeInteger)) throw new BadRequestError("A time must be an integer.");
+  const missing = new Set(parameters.getAll("missing"));
+  const values: Record<string, unknown> = {};
+  for (const [name, { parse, expected }] of Object.entries(filterParameters(searchable(collection)))) {
+    const [text, property] = [parameters.get(name), name.slice(name.indexOf(".") + 1)];
+    const { type } = collection.fields.find((field) => field.name === property) ?? {};
+    // Of a property that may be null the page has null, and the text of that word in quotes.
+    const written = type?.kind.isNullable === true && text !== null ? unquoted(text) : text;
+    if (written === null && text !== null) missing.add(property);
+    if (written === null) continue;
+    const value = parse(written);
+    if (value === undefined) throw new BadRequestError(`${property} must be ${expected}.`);
+    values[name] = value;
+  }
   return {
     words,
-    group: groupField === undefined ? undefined : group,
+    values,
+    missing: collection.fields.filter(({ name }) => missing.has(name)),
     creator,
     ids:
       idMin === null || idMax === null ? undefined : [parseId(collection, idMin), parseId(collection, idMax)],
     created: from === null || end === null ? undefined : created,
   };
+}
+
+/** The text that a value of a type with null is written as; null for null. */
+function unquoted(text: string): string | null {
+  const value = nullable(textType()).parse(text);
+  return value === undefined ? text : (value as string | null);
 }
 
 /** Finds plants: scans until there are enough, no plant is left, or the time is over. */
@@ -117,12 +162,14 @@ export async function searchPlants(
     );
     const end: PlantId | undefined = range?.last ?? undefined;
     if (end === undefined) return { ids, next: undefined, compared };
-    const parameters: SqlValue[] = [start, end, plantsMax - ids.length];
+    const compare = filterOf(searchable(collection), filter.values ?? {}, sql.dialect);
+    const parameters: SqlValue[] = [...(compare?.parameters ?? [])];
+    const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
     // Without sql.inTime, which took as long as the comparison: a range is small.
-    const conditions = conditionsOf(collection, sql, { ...filter, creators }, parameters);
+    const conditions = conditionsOf(collection, sql, { ...filter, creators }, parameter);
     const found = await sql.query<{ id: PlantId }>(
-      `SELECT id FROM "${collection.table}" WHERE id ${from} $1 AND id ${way.to} $2 ${conditions}
-       ORDER BY id ${way.order} LIMIT $3`,
+      `SELECT id FROM "${collection.table}" WHERE id ${from} ${parameter(start)} AND id ${way.to} ${parameter(end)}${compare?.sql ?? ""} ${conditions}
+       ORDER BY id ${way.order} LIMIT ${parameter(BigInt(plantsMax - ids.length))}`,
       parameters,
     );
     ids.push(...found.map(({ id }) => id));
@@ -146,23 +193,15 @@ async function creatorIds(sql: SqlConnection, name: string | undefined): Promise
 function conditionsOf(
   collection: Collection,
   sql: SqlConnection,
-  { words, group, creators, created }: Filter & { readonly creators: readonly bigint[] | undefined },
-  parameters: SqlValue[],
+  { words, missing = [], creators, created }: Filter & { readonly creators: readonly bigint[] | undefined },
+  parameter: (value: SqlValue) => string,
 ): string {
   // On SQLite LIKE folds the case of ASCII letters.
   const like = sql.dialect === "postgres" ? "ILIKE" : "LIKE";
-  const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
-  const conditions: string[] = [];
-  const { groupField } = collection;
-  if (groupField !== undefined && group !== undefined) {
-    const { column, type } = groupField;
-    if (group === null) conditions.push(`${column} IS NULL`);
-    else {
-      const value = type.parse(group);
-      // A text that the contract no longer allows may still be stored.
-      conditions.push(`${column} = ${parameter(String(type.toColumn(value === undefined ? group : value)))}`);
-    }
-  }
+  const conditions = missing.map((field) => {
+    const { of, column } = sortKey(collection, collection.fields.indexOf(field), sql.dialect);
+    return `${of(column)} IS NULL`;
+  });
   if (creators !== undefined)
     conditions.push(`creator IN (${creators.map((creator) => parameter(creator)).join(", ")})`);
   if (created !== undefined) {

@@ -86,7 +86,7 @@ for (const engine of engines)
         ["7001", `"${long}, ""quoted"""`, "export"],
         ["7002", '"line\nend"', "export"],
       ];
-      expect(await exported("format=csv&group=export")).toBe(
+      expect(await exported("format=csv&is.tag=export")).toBe(
         rows.map((cells) => `${csvLine(cells)}\n`).join(""),
       );
       expect(await exported("format=ndjson")).toBe((await server.command("export")).stdout);
@@ -137,7 +137,7 @@ describe("the console", () => {
       "plants?count=51",
       `plants?count=1&word=${"x".repeat(101)}`,
       "plants?count=1&word=%00",
-      "plants?count=1&group=%00",
+      "plants?count=1&is.tag=%00",
       "plants?count=1&after=9223372036854775808",
       "plants?count=1&createdFrom=1&createdEnd=x",
       "plant?id=",

@@ -1,7 +1,15 @@
 // Searches of plants, compared with a search through a list.
 
 import { expect, test } from "bun:test";
-import { type Filter, type Reading, searchPlants } from "../../../src/console/reads/plant-search.ts";
+import { parseQuery } from "../../../src/console/page/query.ts";
+import { useContract } from "../../../src/console/page/shown-contract.ts";
+import { pageContract } from "../../../src/console/page-contract.ts";
+import {
+  type Filter,
+  parseFilter,
+  type Reading,
+  searchPlants,
+} from "../../../src/console/reads/plant-search.ts";
 import type { Plant } from "../../../src/contract/contract.ts";
 import { parsePlantJson } from "../../../src/contract/plant.ts";
 import { toEntries } from "../../../src/store/plant-store.ts";
@@ -82,6 +90,9 @@ async function found(
   return ids;
 }
 
+const tagged = (tag: string | undefined) =>
+  parseFilter(plantStore, new URLSearchParams(tag === undefined ? { missing: "tag" } : { "is.tag": tag }));
+
 /** Filters, and the plants that each should find. Even ids have the first token. */
 function cases(createdAt: (id: bigint) => number): [Filter, (plant: Plant) => boolean][] {
   const [low, high] = [0n, 9_007_199_254_740_993n];
@@ -98,7 +109,7 @@ function cases(createdAt: (id: bigint) => number): [Filter, (plant: Plant) => bo
       (plant) => hasText(plant, text),
     ]),
     ...[...tags, "nobody's"].map((tag): [Filter, (plant: Plant) => boolean] => [
-      { words: [], group: tag ?? null },
+      tagged(tag),
       ({ values }) => values[1] === tag,
     ]),
     [{ words: [], ids: [low, high] }, isBetween],
@@ -109,7 +120,7 @@ function cases(createdAt: (id: bigint) => number): [Filter, (plant: Plant) => bo
     [{ words: ["cus", "fi"] }, (plant) => hasText(plant, "cus") && hasText(plant, "fi")],
     [{ words: ["ropical", "ficus"] }, (plant) => hasText(plant, "ropical") && hasText(plant, "ficus")],
     [
-      { words: ["ficus"], group: null, creator: "even", ids: [low, high], created: [from, end] },
+      { ...tagged(undefined), words: ["ficus"], creator: "even", ids: [low, high], created: [from, end] },
       (plant) =>
         hasText(plant, "ficus") &&
         plant.values[1] === undefined &&
@@ -117,10 +128,7 @@ function cases(createdAt: (id: bigint) => number): [Filter, (plant: Plant) => bo
         isBetween(plant) &&
         isInTime(plant),
     ],
-    [
-      { words: [], group: "tropical", creator: "odd" },
-      (plant) => plant.values[1] === "tropical" && !isEven(plant),
-    ],
+    [{ ...tagged("tropical"), creator: "odd" }, (plant) => plant.values[1] === "tropical" && !isEven(plant)],
   ];
 }
 
@@ -211,4 +219,72 @@ for (const engine of engines)
       const all = await found(read, { words: [word] }, reading, collection);
       expect([word, all.filter((id) => id !== 15n)]).toEqual([word, [...ids]]);
     }
+  });
+
+/** What is typed as a filter of a property, and the ids that it finds. */
+const filters: readonly (readonly [query: string, ids: readonly bigint[]])[] = [
+  ["email:ada@example.com", [1n]],
+  ["Email:ADA@example.com", []],
+  ["vip:true", [1n, 3n]],
+  ["vip:false", [2n]],
+  ["price:10..20", [1n, 2n]],
+  ["price:10.50", [1n]],
+  ["price:..10.5", [1n, 4n]],
+  ["price:20.01..", [3n]],
+  ["price:none", [5n]],
+  ["stars:2..3 vip:true", [3n]],
+  ["stars:none", [4n, 5n]],
+  ["born:1990-01-01..1999-12-31", [1n, 2n]],
+  ["born:1999-12-31", [2n]],
+  ["seen-at:2026-11-02", [2n, 3n]],
+  ["seen-at:2026-11-01..2026-11-02", [1n, 2n, 3n]],
+];
+
+for (const engine of engines)
+  test(`${engine.name}: any property that is no object or list is a filter`, async () => {
+    const collection = await readThings({
+      properties: {
+        email: { type: "string" },
+        vip: { type: "boolean" },
+        price: { type: "number", multipleOf: 0.01 },
+        stars: { type: ["integer", "null"] },
+        born: { type: "string", format: "date" },
+        "seen-at": { type: "string", format: "date-time" },
+        extras: { type: "object" },
+      },
+    });
+    // The days are those of the operator.
+    const at = (...time: [number, number, number, number]) => new Date(...time).toISOString();
+    const bodies = [
+      { email: "ada@example.com", vip: true, price: 10.5, stars: 1, born: "1990-01-01" },
+      { email: "b@example.com", vip: false, price: 20, stars: 2, born: "1999-12-31" },
+      { vip: true, price: 20.01, stars: 3, born: "2000-01-01" },
+      { price: -1, stars: null },
+      {},
+    ];
+    const seen = [at(2026, 10, 1, 23), at(2026, 10, 2, 0), at(2026, 10, 2, 23), at(2026, 10, 3, 0)];
+    const things = bodies.flatMap((body, index) => {
+      const thing = parsePlantJson(
+        collection,
+        JSON.stringify({ id: index + 1, ...body, "seen-at": seen[index] }),
+      );
+      return "values" in thing ? [thing] : [];
+    });
+    expect(things).toHaveLength(bodies.length);
+    await using place = await engine.createTestStore(collection.source);
+    await using store = await openedStore(place.database, undefined, collection.source);
+    await using read = await store.openSql();
+    await store.create(toEntries(collection, things));
+    useContract(pageContract(collection));
+    const reading = { isDescending: false, plantsMax: 50 };
+    for (const [query, ids] of filters) {
+      const { parameters, problem } = parseQuery(query);
+      const filter = parseFilter(collection, new URLSearchParams(parameters));
+      const all = await found(read, filter, reading, collection);
+      expect([query, problem, all]).toEqual([query, "", [...ids]]);
+    }
+    for (const query of ["price:much", "price:..", "vip:perhaps", "seen-at:tomorrow", "born:", "extras:x"])
+      expect(parseQuery(query).problem).not.toBe("");
+    for (const value of ["is.price=much", "is.vip=perhaps", "from.seen-at=tomorrow"])
+      expect(() => parseFilter(collection, new URLSearchParams(value))).toThrow(" must be ");
   });

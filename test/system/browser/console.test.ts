@@ -110,7 +110,7 @@ test.concurrent("a click shows another collection, which is in the address, and 
   });
 });
 
-test.concurrent("a wide table scrolls in itself, with short ids and links to what they name", async () => {
+test.concurrent("a wide table scrolls in itself, with short ids, links to what they name, and filters", async () => {
   const contract = new URL("../../contracts/hotel.yaml", import.meta.url).pathname;
   await withPage(browser, { args: ["--contract", contract] }, async ({ page, target, console }) => {
     const create = async (path: string, body: object) => {
@@ -149,11 +149,56 @@ test.concurrent("a wide table scrolls in itself, with short ids and links to wha
     await page.getByRole("dialog").getByText("mira@example.com").waitFor();
     await page.getByRole("button", { name: "Close" }).click();
 
+    await create("guests", { name: "Ada", email: "ada@example.com", vip: true, born: "1990-06-15" });
+    for (const [query, name] of [
+      ["email:ada@example.com", "Ada"],
+      ["vip:false", "Mira"],
+      ["born:1990-01-01..1990-12-31", "Ada"],
+      ["born:none", "Mira"],
+    ] as const) {
+      await searchFor(page, query);
+      await page.getByText("1 guest found.").waitFor();
+      await page.locator("td.main", { hasText: name }).waitFor();
+    }
+    await searchFor(page, "vip:perhaps");
+    await page.getByText("Write vip:true, vip:false or vip:none.").waitFor();
+    await page.goto(`${console}#collection=rooms`);
+    await searchFor(page, "number:101");
+    await page.getByText("1 room found.").waitFor();
+
+    await page.goto(`${console}#collection=guests`);
     await page.getByRole("button", { name: "Add a guest" }).click();
     const form = page.getByRole("dialog");
     expect(await form.getByLabel("Born").getAttribute("type")).toBe("date");
     await form.getByLabel("Vip").getByText("false (default)").waitFor({ state: "attached" });
   });
+});
+
+test.concurrent("collections of one name are told apart, and eight of them are a list", async () => {
+  using folder = new TemporaryFolder();
+  const seven = ["/keys", "/v2/keys", "/apps", "/cars", "/cats", "/dogs", "/firms"];
+  for (const paths of [seven, [...seven, "/towns"]]) {
+    const contract = folder.file(`${paths.length}.json`);
+    const { paths: things, ...document } = thingsDocument({ item: { get: {} } });
+    const [collection, item] = Object.values(things ?? {}) as [{ post: object }, object];
+    const described = paths.flatMap((path, at) => [
+      [path, { post: { ...collection.post, operationId: `create${at}` } }],
+      [`${path}/{id}`, item],
+    ]);
+    await Bun.write(contract, JSON.stringify({ ...document, paths: Object.fromEntries(described) }));
+    await withPage(browser, { args: ["--contract", contract, "--open"] }, async ({ page, console }) => {
+      await page.goto(console);
+      const nav = page.getByRole("navigation", { name: "Collections" });
+      const isList = paths.length > 7;
+      if (isList) await nav.getByRole("combobox").selectOption("Towns");
+      else await nav.getByRole("link", { name: "Firms" }).click();
+      await page.getByRole("heading", { name: isList ? "Towns" : "Firms" }).waitFor();
+      const names = await nav.getByRole(isList ? "option" : "link").allTextContents();
+      expect(names).toHaveLength(paths.length);
+      expect(new Set(names).size).toBe(paths.length);
+      await assertNoHorizontalScroll(page);
+    });
+  }
 });
 
 test.concurrent("a search that takes long shows how far it is and what it found, is stopped, and continues there", async () => {

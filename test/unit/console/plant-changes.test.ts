@@ -129,11 +129,11 @@ test("many plants get a tag, and are deleted, in one run each, but not what has 
     edited: 1_089,
     left: [5_001n, 5_000n, ...Array.from({ length: 11 }, (_, at) => BigInt(10 - at))],
   });
-  const tagged = await shown(context, { group: "t".repeat(80) });
+  const tagged = await shown(context, { "is.tag": "t".repeat(80) });
   const { run } = await edit(tagged, "delete");
-  expect(await shown(context, { group: "t".repeat(80) })).toBe("");
+  expect(await shown(context, { "is.tag": "t".repeat(80) })).toBe("");
   expect(await changes.undo({ run, id: "" }, client)).toMatchObject({ undone: 1_089 });
-  const restored = await shown(context, { group: "t".repeat(80) });
+  const restored = await shown(context, { "is.tag": "t".repeat(80) });
   const idsOf = (versions: string) => versions.replaceAll(/:\d+/g, "");
   expect([restored === tagged, idsOf(restored)]).toEqual([false, idsOf(tagged)]);
   expect(await edit(await shown(context, { idMin: "3", idMax: "3" }), "group")).toMatchObject({ edited: 1 });
@@ -160,7 +160,7 @@ test("a group may be null, which is not the text of that word, and a required on
     return [
       status,
       context.store.get(collection, 1n)?.values[0],
-      (await shown(context, { group: value })) !== "",
+      (await shown(context, { "is.group": value })) !== "",
     ];
   };
   const nullable = await contractWith({ group: { type: ["string", "null"] } }, [], {

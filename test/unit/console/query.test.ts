@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { filterExamples, parseQuery, withGroup } from "../../../src/console/page/query.ts";
-import { useContract } from "../../../src/console/page/shown-contract.ts";
-import { pageContract } from "../../../src/console/page-contract.ts";
+import { filterExamples, parseQuery, withFilter } from "../../../src/console/page/query.ts";
+import { groupField, useContract } from "../../../src/console/page/shown-contract.ts";
+import { type PageField, pageContract } from "../../../src/console/page-contract.ts";
 import { plantStore } from "../../support/contracts.ts";
 
 useContract(pageContract(plantStore));
@@ -20,17 +20,17 @@ test("words and filters are combined in any order", () => {
   expect(parametersOf(" mons  deli tag:tropical ")).toEqual([
     ["word", "mons"],
     ["word", "deli"],
-    ["group", "tropical"],
+    ["is.tag", "tropical"],
   ]);
   expect(parametersOf('tag:"a \\"b\\" \\\\" "two words"')).toEqual([
-    ["group", 'a "b" \\'],
+    ["is.tag", 'a "b" \\'],
     ["word", "two words"],
   ]);
   expect(parametersOf("tag:none Token:ci")).toEqual([
-    ["ungrouped", "true"],
+    ["missing", "tag"],
     ["token", "ci"],
   ]);
-  expect(parametersOf('tag:"none"')).toEqual([["group", "none"]]);
+  expect(parametersOf('tag:"none"')).toEqual([["is.tag", "none"]]);
   expect(parametersOf("42")).toEqual([
     ["idMin", "42"],
     ["idMax", "42"],
@@ -80,11 +80,12 @@ test("the help has examples of all filters; a range is one only where ids are in
 });
 
 test("every tag is found again in the search that a click on it types", () => {
+  const group = groupField() as PageField;
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (tag) => {
-      expect(parametersOf(withGroup("mons tag:other", tag))).toEqual([
+      expect(parametersOf(withFilter("mons tag:other", group, tag))).toEqual([
         ["word", "mons"],
-        ["group", tag],
+        ["is.tag", tag],
       ]);
     }),
   );
