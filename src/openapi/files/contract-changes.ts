@@ -30,6 +30,9 @@ export async function* contractChanges(
     if (signal.aborted || next === stamp) continue;
     stamp = next;
     try {
+      // A pipe would be waited for.
+      if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+        throw new OperatorError(`${file} is no file any more`);
       const read = await readContractFile(file);
       if (read.text === source.text) continue;
       source = read;

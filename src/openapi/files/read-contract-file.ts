@@ -1,15 +1,17 @@
 // Reads the contract that --contract names, with the files in its folder that it refers to.
 
-import { readFile } from "node:fs/promises";
 import { OperatorError } from "../../base/operator-error.ts";
 import type { ContractSource } from "../../contract/contract.ts";
 import { decodeUtf8 } from "../../json/utf8.ts";
+import { codeUnitsMax } from "../document/description-text.ts";
 
 /** Rejects with an OperatorError if a file cannot be read. */
 export async function readContractFile(file: string): Promise<ContractSource> {
-  const bytes = await readFile(file).catch(({ code }: NodeJS.ErrnoException) => {
+  const bytes = await readWhole(file).catch(({ code }: NodeJS.ErrnoException) => {
     throw new OperatorError(`the contract ${file} cannot be read (${code}); name a file with --contract`, 2);
   });
+  if (bytes.length > bytesMax)
+    throw new OperatorError(`the contract ${file} has more than ${bytesMax} bytes; is it the right file?`, 2);
   const text = decoded(bytes);
   if (text === undefined)
     throw new OperatorError(
@@ -21,6 +23,21 @@ export async function readContractFile(file: string): Promise<ContractSource> {
   // Loaded late, as most contracts are in one file.
   const { bundleFiles } = await import("./bundle-files.ts");
   return bundleFiles(file, source);
+}
+
+/** No longer description is read: a character takes at most so many bytes. */
+const bytesMax = 3 * codeUnitsMax;
+
+/** The bytes of a file or a pipe, up to the limit: a device may never end. */
+async function readWhole(file: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of Bun.file(file).stream()) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > bytesMax) break;
+  }
+  return Buffer.concat(chunks);
 }
 
 /** The text of a file in UTF-8, or in UTF-16 with its byte order mark; undefined for another encoding. */

@@ -1,9 +1,10 @@
 // serve --watch and sandbox --watch: a contract file that changes is taken over, or its fault is said.
 
 import { expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { shelves } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
+import { programPath } from "../../support/programs.ts";
 import {
   environment,
   plantstore,
@@ -71,6 +72,9 @@ test("a server takes a changed file over, and goes on with the former one where 
     );
     expect(await create({ name: "a", size: 3 })).toBe(200);
   }
+  rmSync(file);
+  expect(Bun.spawnSync([programPath("mkfifo"), file]).exitCode).toBe(0);
+  await server.logged(({ msg }) => String(msg).includes(`${file} is no file any more`));
   expect((await server.stop()).exitCode).toBe(0);
 });
 
