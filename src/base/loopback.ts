@@ -1,5 +1,5 @@
 // Recognizes hosts and URLs whose traffic does not leave the machine, or nobody on the way can
-// read.
+// read, and IPv6 addresses.
 
 /** Whether a host is a loopback address or localhost. An IPv6 address is given without brackets. */
 export function isLoopback(host: string): boolean {
@@ -21,4 +21,10 @@ export function isOwnHost({ headers }: Request, names: readonly string[]): boole
 export function isConfidential(url: URL): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(host));
+}
+
+/** Whether a text is an IPv6 address, with or without a zone: loading node:net would slow each start. */
+export function isIpv6(text: string): boolean {
+  const [, address] = /^([\da-f:.]+)(?:%[\w.-]+)?$/i.exec(text) ?? [];
+  return address !== undefined && URL.canParse(`http://[${address}]/`);
 }

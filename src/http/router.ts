@@ -1,6 +1,5 @@
 // Finds the operation of a request, or the error for a path or method without one.
 
-import findMyWay from "find-my-way";
 import { ApiError } from "../base/errors.ts";
 import type { Contract } from "../contract/contract.ts";
 import { withArticle } from "../contract/words.ts";
@@ -8,6 +7,9 @@ import { decodePercent, normalizePercent, pathShape, tryDecodePercent } from "..
 
 import type { RequestRoute } from "./exchange.ts";
 import type { Method, Operation, OperationRow } from "./operation.ts";
+
+/** Loaded on first use, as the listener routes most creates. */
+const findMyWay = () => require("find-my-way") as typeof import("find-my-way");
 
 /** Where a request goes: to an operation, or to an error, which only authenticated callers see. */
 export type Route<Row extends OperationRow = Operation> = RequestRoute & {
@@ -76,7 +78,7 @@ interface Paths<Row> {
 }
 
 function registerPaths<Row extends OperationRow>(operations: readonly Row[], basePath: string): Paths<Row> {
-  const router = findMyWay({
+  const router = findMyWay()({
     maxParamLength: Number.POSITIVE_INFINITY,
     // The patterns below take linear time.
     allowUnsafeRegex: true,

@@ -4,7 +4,7 @@ import { parseAddressRange } from "../../admin-pages/client-address.ts";
 import { isBearerToken } from "../../auth/authenticator.ts";
 import { isTokenName } from "../../auth/token.ts";
 import { parseDurationMs, parseExpiry as parseExpiryFrom, parseSince } from "../../base/duration.ts";
-import { isConfidential } from "../../base/loopback.ts";
+import { isConfidential, isIpv6 } from "../../base/loopback.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import type { Collection } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
@@ -153,12 +153,6 @@ export const parseHost = textThat(
     isIpv6(text) || (/^[\w.-]+$/.test(text) && URL.parse(`http://${text}/`)?.hostname === text.toLowerCase()),
   "is not an address such as 127.0.0.1 or ::1, a host name, or for all addresses 0.0.0.0 or ::",
 );
-
-/** With or without a zone. Loading node:net for its isIPv6 would slow each start. */
-function isIpv6(text: string): boolean {
-  const [, address] = /^([\da-f:.]+)(?:%[\w.-]+)?$/i.exec(text) ?? [];
-  return address !== undefined && URL.canParse(`http://[${address}]/`);
-}
 
 /** The iss claim is compared exactly, so a slash at its end is kept. */
 export const parseIssuer = textThat(

@@ -3,9 +3,9 @@
 // statement_timeout, retry_timeout, pool_size and citus are this program's own.
 
 import { readFileSync } from "node:fs";
-import { isIPv6 } from "node:net";
 import { userInfo } from "node:os";
 import type { ConnectionOptions } from "node:tls";
+import { isIpv6 } from "../../base/loopback.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import type { ClientConfig } from "./driver.ts";
 
@@ -151,7 +151,7 @@ function hostsOf(inUrl: string, parameters: Parameters): { host: string; port: n
     const [, address, name, own = ""] = parts ?? ["", ":"];
     const host = decode(address ?? name ?? "") || "localhost";
     const port = Number((ports.length === 1 ? ports[0] : ports[index]) || own || 5432);
-    if (/[\s#<>[\\\]^|]/.test(host) || (host.includes(":") && !isIPv6(host)) || !(port > 0 && port < 65_536))
+    if (/[\s#<>[\\\]^|]/.test(host) || (host.includes(":") && !isIpv6(host)) || !(port > 0 && port < 65_536))
       throw invalidUrl("a host is not NAME or NAME:PORT");
     return { host, port };
   });
