@@ -7,7 +7,7 @@ import { PartialFile } from "../transfer/partial-file.ts";
 interface ReadyState {
   readonly url: string;
   /** The URL of the first collection; the base URL if there is none. */
-  readonly plantsUrl: string;
+  readonly resourcesUrl: string;
   /** The URL of each collection, by its name. */
   readonly collections: Readonly<Record<string, string>>;
   readonly token: string;
@@ -59,7 +59,7 @@ export class ReadyFile implements Disposable {
 
 function isReadyFile(path: string): boolean {
   try {
-    return "plantsUrl" in JSON.parse(readFileSync(path, "utf8"));
+    return "resourcesUrl" in JSON.parse(readFileSync(path, "utf8"));
   } catch {
     // A folder, or text that is no JSON.
     return false;

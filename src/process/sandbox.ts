@@ -54,12 +54,12 @@ export async function runSandbox(
   ownProcess.resources.defer(() => running.disposeAsync());
   const first = await prepareSandbox(given, source, extension, ownProcess);
   const addresses = await startSandbox(given, first, ownProcess, running);
-  const { url, adminUrl = null, controlUrl, plantsUrls } = addresses;
+  const { url, adminUrl = null, controlUrl, resourcesUrls } = addresses;
   const { contract } = first.sandbox.store;
   ownProcess.logStart(first.config, addresses);
   readyFile?.write({
     url,
-    plantsUrl: plantsUrls[0] ?? url,
+    resourcesUrl: resourcesUrls[0] ?? url,
     collections: Object.fromEntries(contract.collections.map(({ name, path }) => [name, url + path])),
     token: given.sandboxToken,
     adminUrl,
@@ -189,7 +189,7 @@ async function startSandbox(
   );
   resources.defer(() => listener.stop(drainSecondsMax * 1_000));
   const addresses = addressesOf(config, { url: sandbox.url, adminUrl: server.adminUrl });
-  return { ...addresses, plantsUrls: sandbox.plantsUrls, controlUrl: controlUrl() };
+  return { ...addresses, resourcesUrls: sandbox.resourcesUrls, controlUrl: controlUrl() };
 }
 
 /** Makes a banner for a terminal; otherwise the base URL is the first line. */

@@ -35,7 +35,7 @@ export function plantsPart(store: MemoryStore): SandboxPart {
     let last: PlantId | undefined;
     const respond = (next?: PlantId) =>
       respondControlJson(
-        `{"plants":[${plants.join(",")}],"next":${next === undefined ? null : collection.id.type.toJson(next)}}`,
+        `{"resources":[${plants.join(",")}],"next":${next === undefined ? null : collection.id.type.toJson(next)}}`,
       );
     for await (const some of readPlants(collection, await store.openSql(), { sinceId }))
       for (const plant of some) {
@@ -78,6 +78,6 @@ export function plantsPart(store: MemoryStore): SandboxPart {
       "POST /sandbox/{collection}": async (request) => add(named(request), await request.body()),
       "GET /sandbox/{collection}/{id}": (request) => get(named(request), request.parameters.id ?? ""),
     },
-    describe: () => ({ plants: collections.reduce((sum, each) => sum + store.count(each), 0) }),
+    describe: () => ({ resources: collections.reduce((sum, each) => sum + store.count(each), 0) }),
   };
 }

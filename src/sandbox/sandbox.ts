@@ -169,11 +169,11 @@ export class Sandbox {
         Object.assign(
           {
             url: this.#url,
-            plantsUrl: this.plantsUrls[0] ?? this.#url,
+            resourcesUrl: this.resourcesUrls[0] ?? this.#url,
             collections: store.contract.collections.map((collection, index) => ({
               name: controlName(collection),
-              url: this.plantsUrls[index],
-              plants: store.count(collection),
+              url: this.resourcesUrls[index],
+              resources: store.count(collection),
             })),
           },
           ...parts.map((part) => part.describe?.()),
@@ -200,7 +200,7 @@ export class Sandbox {
   }
 
   /** Where plants are created, by collection. */
-  get plantsUrls(): readonly string[] {
+  get resourcesUrls(): readonly string[] {
     return this.store.contract.collections.map(({ path }) => this.#url + path);
   }
 

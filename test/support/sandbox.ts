@@ -132,9 +132,11 @@ export class RunningSandbox implements Target {
   }
 
   /** The plants that are stored, of the first page. */
-  async plants(): Promise<readonly { readonly id: bigint; readonly name: string; readonly tag?: string }[]> {
+  async resources(): Promise<
+    readonly { readonly id: bigint; readonly name: string; readonly tag?: string }[]
+  > {
     const { json } = await this.control("GET", "/plants");
-    return (json as { plants: { id: bigint; name: string; tag?: string }[] }).plants;
+    return (json as { resources: { id: bigint; name: string; tag?: string }[] }).resources;
   }
 
   /** Closes its standard input. */

@@ -91,10 +91,10 @@ func TestIDIsExact(t *testing.T) {
 	if err != nil || created.StatusCode != 200 {
 		t.Fatal(created, err)
 	}
-	var stored struct{ Plants []plant }
+	var stored struct{ Resources []plant }
 	control(t, "GET", "/plants", "", &stored)
-	if len(stored.Plants) != 1 || stored.Plants[0] != (plant{9007199254740993, "Monstera deliciosa", ""}) {
-		t.Fatal(stored.Plants)
+	if len(stored.Resources) != 1 || stored.Resources[0] != (plant{9007199254740993, "Monstera deliciosa", ""}) {
+		t.Fatal(stored.Resources)
 	}
 }
 
@@ -113,12 +113,12 @@ func TestItIsNotInTheNextTestAfterAReset(t *testing.T) {
 	control(t, "POST", "/reset", "", nil)
 	time.Sleep(400 * time.Millisecond)
 	var stored struct {
-		Plants   []plant
-		Requests []any
+		Resources []plant
+		Requests  []any
 	}
 	control(t, "GET", "/plants", "", &stored)
 	control(t, "GET", "/requests", "", &stored)
-	if len(stored.Plants) != 0 || len(stored.Requests) != 0 {
+	if len(stored.Resources) != 0 || len(stored.Requests) != 0 {
 		t.Fatal(stored)
 	}
 }

@@ -13,7 +13,7 @@ afterAll(() => sandbox.close());
 /** Stands for the code that you test. */
 function createPlant(plant) {
   const headers = { Authorization: `Bearer ${sandbox.token}`, "Content-Type": "application/json" };
-  return fetch(sandbox.plantsUrl, { method: "POST", headers, body: JSON.stringify(plant) });
+  return fetch(sandbox.resourcesUrl, { method: "POST", headers, body: JSON.stringify(plant) });
 }
 
 test("a rate that is exceeded is reported with the time to wait", async () => {
@@ -21,7 +21,7 @@ test("a rate that is exceeded is reported with the time to wait", async () => {
   const response = await createPlant({ id: 1, name: "Monstera deliciosa", tag: "tropical" });
   expect(response.status).toBe(429);
   expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
-  expect(await sandbox.plants()).toEqual([]);
+  expect(await sandbox.resources()).toEqual([]);
 });
 
 test("a create still waits when its test ends", async () => {
@@ -32,6 +32,6 @@ test("a create still waits when its test ends", async () => {
 
 test("it is not in the next test, after a reset", async () => {
   await setTimeout(400);
-  expect(await sandbox.plants()).toEqual([]);
+  expect(await sandbox.resources()).toEqual([]);
   expect(await sandbox.requests()).toEqual([]);
 });

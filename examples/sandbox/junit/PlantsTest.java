@@ -16,7 +16,7 @@ class PlantsTest {
   void theIdOfAPlantIsExact() throws Exception {
     var created = SandboxExtension.send("POST", SandboxExtension.row("Interface"), plant);
     assertEquals(200, created.statusCode());
-    assertEquals("{\"plants\":[" + plant + "],\"next\":null}", read("/plants"));
+    assertEquals("{\"resources\":[" + plant + "],\"next\":null}", read("/plants"));
   }
 
   @Test
@@ -33,7 +33,7 @@ class PlantsTest {
   @Order(2)
   void itIsNotInTheNextTestAfterAReset() throws Exception {
     Thread.sleep(400);
-    assertEquals("{\"plants\":[],\"next\":null}", read("/plants"));
+    assertEquals("{\"resources\":[],\"next\":null}", read("/plants"));
     assertTrue(read("/requests").startsWith("{\"requests\":[]"));
   }
 

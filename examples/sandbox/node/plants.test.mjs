@@ -10,7 +10,7 @@ after(() => sandbox.close());
 /** Stands for the code that you test. */
 async function createPlant(plant, token = sandbox.token) {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-  return fetch(sandbox.plantsUrl, { method: "POST", headers, body: JSON.stringify(plant) });
+  return fetch(sandbox.resourcesUrl, { method: "POST", headers, body: JSON.stringify(plant) });
 }
 
 test("the request is the documented one", async () => {
@@ -36,6 +36,6 @@ test("a create still waits when its test ends", async () => {
 
 test("it is not in the next test, after a reset", async () => {
   await setTimeout(400);
-  assert.deepEqual(await sandbox.plants(), []);
+  assert.deepEqual(await sandbox.resources(), []);
   assert.deepEqual(await sandbox.requests(), []);
 });

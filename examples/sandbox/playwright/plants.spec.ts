@@ -19,24 +19,24 @@ const test = base.extend<{ sandbox: Sandbox }, { workerSandbox: Sandbox }>({
 });
 
 test("a plant is created", async ({ sandbox, request }) => {
-  const response = await request.post(sandbox.plantsUrl, {
+  const response = await request.post(sandbox.resourcesUrl, {
     headers: { Authorization: `Bearer ${sandbox.token}` },
     data: { id: 1, name: "Monstera deliciosa" },
   });
   expect(response.status()).toBe(200);
-  expect(await sandbox.plant(1)).toEqual({ id: 1n, name: "Monstera deliciosa" });
+  expect(await sandbox.resource(1)).toEqual({ id: 1n, name: "Monstera deliciosa" });
 });
 
 test("a create still waits when its test ends", async ({ sandbox }) => {
   await sandbox.force({ outcome: { delay: { seconds: 0.2 } } });
   const headers = { Authorization: `Bearer ${sandbox.token}`, "Content-Type": "application/json" };
   const body = '{"id": 2, "name": "Monstera deliciosa"}';
-  fetch(sandbox.plantsUrl, { method: "POST", headers, body }).catch(() => undefined);
+  fetch(sandbox.resourcesUrl, { method: "POST", headers, body }).catch(() => undefined);
   while ((await sandbox.rules())[0]?.applied === 0);
 });
 
 test("it is not in the next test, after a reset", async ({ sandbox }) => {
   await setTimeout(400);
-  expect(await sandbox.plants()).toEqual([]);
+  expect(await sandbox.resources()).toEqual([]);
   expect(await sandbox.requests()).toEqual([]);
 });

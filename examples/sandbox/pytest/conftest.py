@@ -1,3 +1,4 @@
+import json
 import subprocess
 import urllib.request
 from types import SimpleNamespace
@@ -6,16 +7,15 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def running_sandbox():
+def running_sandbox(tmp_path_factory):
+    file = tmp_path_factory.mktemp("sandbox") / "ready.json"
     command = ["plantstore", "sandbox", "--port", "0", "--admin-port", "0", "--exit-with-parent"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
-        # The first line is the base URL; the others are labels with their values.
-        lines = [process.stdout.readline() for _ in range(8)]
-        rows = dict(line.split(maxsplit=1) for line in lines[1:] if line)
-        assert rows, "the sandbox did not start"
-        plants_url, token, control_url = (rows[label].strip() for label in ("Interface", "Token", "Control"))
-        yield SimpleNamespace(plantsUrl=plants_url, token=token, controlUrl=control_url)
+    with subprocess.Popen([*command, "--ready-file", str(file)], stdin=pipe, stdout=pipe, text=True) as process:
+        # It prints its base URL when the file is there.
+        assert process.stdout.readline(), "the sandbox did not start"
+        # With url, token and controlUrl, and collections: the URL of each by its name.
+        yield SimpleNamespace(**json.loads(file.read_text()))
         process.stdin.close()
 
 

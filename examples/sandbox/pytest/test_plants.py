@@ -6,7 +6,7 @@ import urllib.request
 
 def create_plant(sandbox, plant):
     headers = {"Authorization": f"Bearer {sandbox.token}", "Content-Type": "application/json"}
-    request = urllib.request.Request(sandbox.plantsUrl, json.dumps(plant).encode(), headers)
+    request = urllib.request.Request(sandbox.collections["plants"], json.dumps(plant).encode(), headers)
     return urllib.request.urlopen(request).status
 
 
@@ -17,7 +17,7 @@ def read(sandbox, path):
 def test_the_id_of_a_plant_is_exact(sandbox):
     plant = {"id": 9007199254740993, "name": "Monstera deliciosa"}
     assert create_plant(sandbox, plant) == 200
-    assert read(sandbox, "/plants")["plants"] == [plant]
+    assert read(sandbox, "/plants")["resources"] == [plant]
 
 
 def test_a_create_still_waits_when_its_test_ends(sandbox):
@@ -37,5 +37,5 @@ def test_a_create_still_waits_when_its_test_ends(sandbox):
 
 def test_it_is_not_in_the_next_test_after_a_reset(sandbox):
     time.sleep(0.4)
-    assert read(sandbox, "/plants")["plants"] == []
+    assert read(sandbox, "/plants")["resources"] == []
     assert read(sandbox, "/requests")["requests"] == []

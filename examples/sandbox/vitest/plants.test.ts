@@ -7,7 +7,7 @@ afterAll(() => sandbox.close());
 
 function send(plant: object): Promise<Response> {
   const headers = { Authorization: `Bearer ${sandbox.token}`, "Content-Type": "application/json" };
-  return fetch(sandbox.plantsUrl, { method: "POST", headers, body: JSON.stringify(plant) });
+  return fetch(sandbox.resourcesUrl, { method: "POST", headers, body: JSON.stringify(plant) });
 }
 
 /** Stands for the code that you test: it tries twice. */
@@ -19,7 +19,7 @@ async function createPlant(plant: object): Promise<Response> {
 test("a create is sent again when the service is overloaded", async () => {
   await sandbox.force({ times: 1, outcome: { error: 50300 } });
   expect((await createPlant({ id: 1, name: "Monstera" })).status).toBe(200);
-  expect(await sandbox.plants()).toEqual([{ id: 1n, name: "Monstera" }]);
+  expect(await sandbox.resources()).toEqual([{ id: 1n, name: "Monstera" }]);
   const requests = await sandbox.requests();
   expect(requests.map(({ response }) => response?.status)).toEqual([503, 200]);
 });

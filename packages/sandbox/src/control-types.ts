@@ -9,20 +9,20 @@ export type AnyId = bigint | number | string;
 export interface Sandbox {
   /** The base URL of the interface. */
   readonly url: string;
-  /** Where plants are created, those of the first collection; `url` without one. */
-  readonly plantsUrl: string;
+  /** Where resources are created, those of the first collection; `url` without one. */
+  readonly resourcesUrl: string;
   /** The fixed token. */
   readonly token: string;
-  /** The number of plants, of all collections. */
-  readonly plants: number;
+  /** The number of resources, of all collections. */
+  readonly resources: number;
   /** In the order of the contract. */
   readonly collections: readonly {
     /** Its name in the paths of control, in rules and in the log. */
     readonly name: string;
-    /** Where its plants are created. */
+    /** Where its resources are created. */
     readonly url: string;
-    /** The number of its plants. */
-    readonly plants: number;
+    /** The number of its resources. */
+    readonly resources: number;
   }[];
   readonly clock: Clock;
   /** The log of requests. */

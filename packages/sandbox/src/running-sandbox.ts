@@ -26,7 +26,7 @@ const requestsPerPage = 1_000;
  */
 export interface Addresses {
   readonly url: string;
-  readonly plantsUrl: string;
+  readonly resourcesUrl: string;
   readonly token: string;
   /** "off" without an admin listener. */
   readonly controlUrl: string;
@@ -49,8 +49,8 @@ export interface RequestsOptions {
 export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisposable {
   /** The base URL of the service, such as "http://127.0.0.1:43817". */
   readonly url: string;
-  /** A POST to this URL creates a plant, or a resource of the first collection of another contract. */
-  readonly plantsUrl: string;
+  /** A POST to this URL creates a resource of the first collection of the contract. */
+  readonly resourcesUrl: string;
   /** The bearer token that the service accepts. */
   readonly token: string;
   /** The base URL of the admin listener. Its console is at `/console/`. */
@@ -64,11 +64,11 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
   #closed: Promise<void> | undefined;
 
   /** @internal Use startSandbox. */
-  constructor({ url, plantsUrl, token, controlUrl }: Addresses, process: SandboxProcess) {
+  constructor({ url, resourcesUrl, token, controlUrl }: Addresses, process: SandboxProcess) {
     if (controlUrl === "off")
       throw new SandboxStartError("The sandbox has no admin listener; start it without --admin-port off.");
     this.url = url;
-    this.plantsUrl = plantsUrl;
+    this.resourcesUrl = resourcesUrl;
     this.token = token;
     this.adminUrl = new URL(controlUrl).origin;
     this.pid = process.pid;
@@ -77,7 +77,7 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
   }
 
   /**
-   * Returns to the start: the plants are the seeds, the rules those of `--rules`, the log of
+   * Returns to the start: the resources are the seeds, the rules those of `--rules`, the log of
    * requests is empty, the clock is real, and only the fixed token is accepted. Every create is
    * before or after it.
    */
@@ -96,27 +96,27 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
   }
 
   /**
-   * All plants, or resources of the first collection of another contract, ordered by id. An `id` that
-   * is an integer is a bigint.
+   * All resources of the first collection of the contract, ordered by id. An `id` that is an integer is
+   * a bigint.
    */
-  async plants(): Promise<Resource[]> {
-    return (await this.#first()).plants();
+  async resources(): Promise<Resource[]> {
+    return (await this.#first()).resources();
   }
 
   /**
-   * A plant by its id; undefined if there is none. Throws a TypeError for a number that is not a
+   * A resource of the first collection by its id; undefined if there is none. Throws a TypeError for a number that is not a
    * safe integer.
    */
-  async plant(id: AnyId): Promise<Resource | undefined> {
-    return (await this.#first()).plant(id);
+  async resource(id: AnyId): Promise<Resource | undefined> {
+    return (await this.#first()).resource(id);
   }
 
   /**
-   * Stores a plant, or a resource of the first collection of another contract, with its id, as a create
-   * would, but without a request. Returns it with the defaults of the contract.
+   * Stores a resource of the first collection with its id, as a create would, but without a request.
+   Returns it with the defaults of the contract.
    */
-  async add(plant: Sent<Resource>): Promise<Resource> {
-    return (await this.#first()).add(plant);
+  async add(resource: Sent<Resource>): Promise<Resource> {
+    return (await this.#first()).add(resource);
   }
 
   /** The requests and their responses, in the order of their numbers. */

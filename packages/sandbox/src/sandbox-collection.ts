@@ -25,26 +25,26 @@ export class SandboxCollection<Resource extends object> {
   }
 
   /** All resources, ordered by id. An `id` that is an integer is a bigint. */
-  async plants(): Promise<Resource[]> {
-    const plants: Resource[] = [];
+  async resources(): Promise<Resource[]> {
+    const resources: Resource[] = [];
     let after: AnyId | null = null;
     do {
       const query = after === null ? "" : `?after=${encodeURIComponent(String(after))}`;
-      const page: { plants: Resource[]; next: AnyId | null } = await this.#control.call(
+      const page: { resources: Resource[]; next: AnyId | null } = await this.#control.call(
         "GET",
         this.#path + query,
       );
-      plants.push(...page.plants.map(withExactId));
+      resources.push(...page.resources.map(withExactId));
       after = page.next;
     } while (after !== null);
-    return plants;
+    return resources;
   }
 
   /**
    * A resource by its id; undefined if there is none. Throws a TypeError for a number that is not a
    * safe integer.
    */
-  async plant(id: AnyId): Promise<Resource | undefined> {
+  async resource(id: AnyId): Promise<Resource | undefined> {
     const path = `${this.#path}/${encodeURIComponent(String(withExactId({ id }).id))}`;
     try {
       return withExactId(await this.#control.call<Resource>("GET", path));
@@ -58,8 +58,8 @@ export class SandboxCollection<Resource extends object> {
    * Stores a resource with its id, as a create would, but without a request. Returns it with the
    * defaults of the contract.
    */
-  async add(plant: Sent<Resource>): Promise<Resource> {
-    return withExactId(await this.#control.call<Resource>("POST", this.#path, withExactId(plant)));
+  async add(resource: Sent<Resource>): Promise<Resource> {
+    return withExactId(await this.#control.call<Resource>("POST", this.#path, withExactId(resource)));
   }
 
   /** Adds a rule before the others: what happens to which requests of this collection. */

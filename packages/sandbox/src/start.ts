@@ -123,9 +123,9 @@ async function waitUntilReady(sandbox: SandboxProcess, timeoutMs: number): Promi
 function readAddresses(printed: string): Addresses | undefined {
   const [url = ""] = printed.split("\n", 1);
   const read = (label: string) => new RegExp(`^${label} +(.*)\\n`, "m").exec(printed)?.[1];
-  const [plantsUrl, token, controlUrl] = [read("Interface"), read("Token"), read("Control")];
-  if (plantsUrl === undefined || token === undefined || controlUrl === undefined) return undefined;
-  return { url, plantsUrl, token, controlUrl };
+  const [resourcesUrl, token, controlUrl] = [read("Interface"), read("Token"), read("Control")];
+  if (resourcesUrl === undefined || token === undefined || controlUrl === undefined) return undefined;
+  return { url, resourcesUrl, token, controlUrl };
 }
 
 /** The command of this package: three folders below, as source and as built. */

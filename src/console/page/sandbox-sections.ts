@@ -57,7 +57,7 @@ export function Sandbox({ tick, onChanged }: { tick: number; onChanged: () => vo
         html`
           <dl class="facts addresses">
             <dt>Send to</dt>
-            <dd><code>POST ${loaded.data.sandbox.plantsUrl}</code></dd>
+            <dd><code>POST ${loaded.data.sandbox.resourcesUrl}</code></dd>
             <dt>Token</dt>
             <dd><code>${loaded.data.sandbox.token}</code></dd>
           </dl>

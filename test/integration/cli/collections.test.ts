@@ -368,7 +368,7 @@ test("a sandbox says where each collection is", async () => {
     `\nInterface      ${url}/parcels\n               ${url}/couriers\n               ${url}/special-events\nToken `,
   );
   expect(JSON.parse(readFileSync(ready, "utf8"))).toMatchObject({
-    plantsUrl: `${url}/parcels`,
+    resourcesUrl: `${url}/parcels`,
     collections: {
       parcels: `${url}/parcels`,
       couriers: `${url}/couriers`,

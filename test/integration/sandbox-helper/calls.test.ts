@@ -38,7 +38,7 @@ async function create(id: bigint, name: string, tag?: string): Promise<number> {
 
 test("it has the addresses and the documented token, and its log is passed on line by line", async () => {
   expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  expect(sandbox.plantsUrl).toBe(`${sandbox.url}/plants`);
+  expect(sandbox.resourcesUrl).toBe(`${sandbox.url}/plants`);
   expect(sandbox.token).toBe("sandbox");
   expect((await fetch(`${sandbox.adminUrl}/livez`)).status).toBe(200);
   expect(process.kill(sandbox.pid, 0)).toBe(true);
@@ -47,17 +47,17 @@ test("it has the addresses and the documented token, and its log is passed on li
 });
 
 test("a create is read back with its exact id, and a reset brings the seeds back", async () => {
-  expect(await sandbox.plants()).toEqual(seedPlants);
+  expect(await sandbox.resources()).toEqual(seedPlants);
   expect(await create(9007199254740993n, "Aloe vera", "succulent")).toBe(200);
-  expect(await sandbox.plant(9007199254740993n)).toEqual({
+  expect(await sandbox.resource(9007199254740993n)).toEqual({
     id: 9007199254740993n,
     name: "Aloe vera",
     tag: "succulent",
   });
-  expect(await sandbox.plant(1)).toEqual({ id: 1n, name: "Ficus lyrata", tag: "tropical" });
+  expect(await sandbox.resource(1)).toEqual({ id: 1n, name: "Ficus lyrata", tag: "tropical" });
   await sandbox.reset();
-  expect(await sandbox.plants()).toEqual(seedPlants);
-  expect(await sandbox.plant(9007199254740993n)).toBeUndefined();
+  expect(await sandbox.resources()).toEqual(seedPlants);
+  expect(await sandbox.resource(9007199254740993n)).toBeUndefined();
 });
 
 test("a plant is added without a request, once", async () => {
@@ -66,12 +66,12 @@ test("a plant is added without a request, once", async () => {
   expect(await sandbox.add(plant)).toEqual({ ...plant, id: 7n });
   expect(await settled(sandbox.add({ id: 7, name: "Aloe" }))).toThrow("already holds a different plant");
   expect(await settled(sandbox.add({ id: 8, name: "\0" }))).toThrow("cannot be stored");
-  expect([await sandbox.plant(7), await sandbox.requests()]).toEqual([{ id: 7n, name: "Hoya" }, []]);
+  expect([await sandbox.resource(7), await sandbox.requests()]).toEqual([{ id: 7n, name: "Hoya" }, []]);
 });
 
 test("an id that is not exact is a TypeError", async () => {
   const inexact = 9007199254740992;
-  expect(await settled(sandbox.plant(inexact))).toThrow(TypeError);
+  expect(await settled(sandbox.resource(inexact))).toThrow(TypeError);
   expect(await settled(sandbox.force({ match: { id: inexact }, outcome: { error: 50300 } }))).toThrow(
     TypeError,
   );
@@ -102,7 +102,7 @@ describe("requests", () => {
     const last = (await sandbox.requests()).at(-1)?.number ?? 0;
     await Promise.all(Array.from({ length: 1_200 }, (_, index) => create(BigInt(index + 10), "Monstera")));
     expect(await sandbox.requests({ after: last, waitSeconds: 30 })).toHaveLength(1_200);
-    expect(await sandbox.plants()).toHaveLength(1_200 + seeds.length);
+    expect(await sandbox.resources()).toHaveLength(1_200 + seeds.length);
   });
 });
 
@@ -154,14 +154,14 @@ describe("of another contract", () => {
     const invite = async (name: string) => {
       const headers = { Authorization: "Bearer sandbox", "Content-Type": "application/json" };
       const body = JSON.stringify({ name });
-      return (await fetch(members.plantsUrl, { method: "POST", headers, body })).status;
+      return (await fetch(members.resourcesUrl, { method: "POST", headers, body })).status;
     };
-    expect(await members.plants()).toEqual([member]);
+    expect(await members.resources()).toEqual([member]);
     const added = { id: ids[1], name: "Grace" };
     expect(await members.add(added)).toEqual(added);
-    expect(await members.plants()).toEqual([member, added]);
-    expect(await members.plant(ids[1].toUpperCase())).toEqual(added);
-    expect(await members.plant(crypto.randomUUID())).toBeUndefined();
+    expect(await members.resources()).toEqual([member, added]);
+    expect(await members.resource(ids[1].toUpperCase())).toEqual(added);
+    expect(await members.resource(crypto.randomUUID())).toBeUndefined();
 
     const conditions = [{ id: ids[1] }, { name: "Alan" }, { body: { level: 7 } }] as const;
     for (const match of conditions) await members.force({ match, outcome: { error: 50300 } });
@@ -170,11 +170,11 @@ describe("of another contract", () => {
     await members.setRules(rules);
     expect([await invite("Alan"), await invite("Barbara")]).toEqual([503, 201]);
     const headers = { Authorization: "Bearer sandbox" };
-    expect((await fetch(`${members.plantsUrl}/${ids[1]}`, { headers })).status).toBe(503);
+    expect((await fetch(`${members.resourcesUrl}/${ids[1]}`, { headers })).status).toBe(503);
     const last = (await members.requests()).at(-1);
     expect(last?.request.target).toBe(`/members/${ids[1]}`);
     await members.reset();
-    expect(await members.plants()).toEqual([member]);
+    expect(await members.resources()).toEqual([member]);
   });
 
   test("whose ids are any texts, they are found and listed page by page", async () => {
@@ -182,8 +182,8 @@ describe("of another contract", () => {
     await using parts = await startSandbox<Record<string, unknown>>({ flags });
     const codes = Array.from({ length: 1_001 }, (_, index) => `a/b ${1_000 + index}?&%`);
     for (const code of codes) await parts.add({ code, name: "Screw" });
-    expect((await parts.plants()).map(({ code }) => code)).toEqual(codes);
-    expect(await parts.plant(codes[7] as string)).toEqual({ code: codes[7], name: "Screw" });
+    expect((await parts.resources()).map(({ code }) => code)).toEqual(codes);
+    expect(await parts.resource(codes[7] as string)).toEqual({ code: codes[7], name: "Screw" });
   });
 });
 
@@ -207,7 +207,7 @@ describe("options", () => {
       seed: folder.file("plants.csv"),
       flags: ["--token", "mine", "--body-bytes-max", "100"],
     });
-    expect(await csv.plants()).toEqual([{ id: int64Max, name: "Monstera", tag: "tropical" }]);
+    expect(await csv.resources()).toEqual([{ id: int64Max, name: "Monstera", tag: "tropical" }]);
     expect(csv.token).toBe("mine");
     expect((await post(csv, plantJson(1n, "Monstera"))).status).toBe(200);
     expect((await post(csv, plantJson(2n, "Monstera".repeat(100)))).status).toBe(413);
@@ -217,7 +217,7 @@ describe("options", () => {
   test("the base URL is that of the service also where another contract has another path", async () => {
     await using parcels = await startSandbox({ flags: ["--contract", contractFile("parcels.yaml")] });
     expect(parcels.url).toBe(`${new URL(parcels.url).origin}/v2`);
-    expect(parcels.plantsUrl).toBe(`${parcels.url}/parcels`);
+    expect(parcels.resourcesUrl).toBe(`${parcels.url}/parcels`);
   });
 
   test("settings of the environment have no effect", async () => {

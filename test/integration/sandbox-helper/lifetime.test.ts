@@ -85,7 +85,7 @@ describe("a call after the end is a SandboxEndedError", () => {
     await eventually("the rule is applied", async () => (await sandbox.rules())[0]?.applied !== 0);
     await Promise.all([sandbox.close(), sandbox.close()]);
     expect(await unanswered).toBe("no response");
-    expect(await settled(sandbox.plants())).toThrow(new SandboxEndedError("The sandbox is closed."));
+    expect(await settled(sandbox.resources())).toThrow(new SandboxEndedError("The sandbox is closed."));
     expect(() => process.kill(sandbox.pid, 0)).toThrow("ESRCH");
   });
 
@@ -142,7 +142,7 @@ describe.each([
   test("a program that does not close its sandbox ends, prints only its own lines, and leaves nothing", async () => {
     const child = spawnProgram(
       `const sandbox = await startSandbox({ seed });
-       console.log((await sandbox.plants())[0].id);`,
+       console.log((await sandbox.resources())[0].id);`,
     );
     expect(await collectResult(child)).toEqual({ exitCode: 0, stdout: "9007199254740993n\n", stderr: "" });
     await expectNothingLeft(child.pid);
@@ -163,7 +163,7 @@ describe.each([
       `for (const name of ["setTimeout", "setInterval", "setImmediate", "fetch"])
          globalThis[name] = () => { throw new Error(name); };
        const sandbox = await startSandbox({ seed });
-       console.log((await sandbox.plant(9007199254740993n)).name);
+       console.log((await sandbox.resource(9007199254740993n)).name);
        await sandbox.close();
        console.log(await sandbox.reset().catch((error) => error.name));`,
     );

@@ -47,16 +47,16 @@ describe("of three collections", () => {
     const collections = ["parcels", "couriers", "special-events"].map((name) => ({
       name,
       url: `${sandbox.url}/${name}`,
-      plants: 1,
+      resources: 1,
     }));
     expect((await control("")).json).toMatchObject({
-      plantsUrl: `${sandbox.url}/parcels`,
-      plants: 3,
+      resourcesUrl: `${sandbox.url}/parcels`,
+      resources: 3,
       collections,
     });
     expect((await control(`/couriers/${courierId}`)).json).toEqual({ courierId, name: "Grace" });
     expect((await control("/special-events")).json).toMatchObject({
-      plants: [{ eventName: "Pirate workshop", location: "Computer room" }],
+      resources: [{ eventName: "Pirate workshop", location: "Computer room" }],
       next: null,
     });
     expect((await control("/plants")).json).toEqual({
@@ -80,17 +80,19 @@ describe("of three collections", () => {
 
   test("resources of one are not those of another, and a reset brings back all", async () => {
     const couriers = sandbox.collection<Courier>("couriers");
-    expect(await sandbox.plants()).toEqual([parcel]);
-    expect(await sandbox.collection<Parcel>("parcels").plants()).toEqual([parcel]);
+    expect(await sandbox.resources()).toEqual([parcel]);
+    expect(await sandbox.collection<Parcel>("parcels").resources()).toEqual([parcel]);
     expect(await sandbox.add({ id: 7, sender: "Joan" })).toEqual({ id: 7n, sender: "Joan" });
     const own = { courierId: courierId.replace("f", "0"), name: "Barbara" };
     expect(await couriers.add(own)).toEqual(own);
-    expect(await couriers.plant(own.courierId)).toEqual(own);
+    expect(await couriers.resource(own.courierId)).toEqual(own);
     expect((await request("GET", `/couriers/${own.courierId}`)).json).toEqual(own);
     expect((await request("GET", "/parcels/7")).status).toBe(200);
-    expect(await sandbox.collection("special-events").plant(7)).toBeUndefined();
+    expect(await sandbox.collection("special-events").resource(7)).toBeUndefined();
     await sandbox.reset();
-    expect([await sandbox.plants(), await couriers.plants()].map(({ length }) => length)).toEqual([1, 1]);
+    expect([await sandbox.resources(), await couriers.resources()].map(({ length }) => length)).toEqual([
+      1, 1,
+    ]);
   });
 
   test("a rule is for all requests, or for those of one collection", async () => {
@@ -164,12 +166,12 @@ test("a collection has a path of control whatever its name", async () => {
   await using sandbox = await startSandbox({ flags: ["--contract", folder.file("renamed.yaml")] });
   const names = async () => {
     const { json } = await send(`${sandbox.adminUrl}/sandbox`);
-    return (json as { collections: { name: string; plants: number }[] }).collections;
+    return (json as { collections: { name: string; resources: number }[] }).collections;
   };
   expect((await names()).map(({ name }) => name)).toEqual(["parcels", "/rules", "depots/parcels"]);
   await sandbox.collection<Courier>("/rules").add({ courierId, name: "Grace" });
   await sandbox.collection("depots/parcels").add({ eventId: 4, eventName: "a", location: "b" });
-  expect((await names()).map(({ plants }) => plants)).toEqual([0, 1, 1]);
+  expect((await names()).map(({ resources }) => resources)).toEqual([0, 1, 1]);
   expect(await sandbox.rules()).toEqual([]);
 });
 
@@ -201,7 +203,7 @@ test("rules are read where a field refers to its own schema, and an id has a pat
   });
   await sandbox.add({ code: "a_b" });
   await sandbox.force({ match: { id: "a_b" }, outcome: { error: 50300 } });
-  expect((await send(`${sandbox.plantsUrl}/a_b`)).status).toBe(503);
+  expect((await send(`${sandbox.resourcesUrl}/a_b`)).status).toBe(503);
   const wrong = sandbox.force({ match: { title: 5 as never }, outcome: { error: 50300 } });
   expect(await wrong.catch(({ message }) => message)).toBe(
     "The body is not valid: /match/title must be a string.",
@@ -222,9 +224,9 @@ describe("seeds", () => {
     );
     const flags = ["--contract", contractFile("estate.yaml")];
     await using sandbox = await startSandbox<Parcel>({ flags, seed: folder.file("seeds") });
-    expect(await sandbox.plants()).toEqual([{ id: 2n ** 63n - 1n, sender: "Ada" }]);
-    expect(await sandbox.collection("couriers").plants()).toEqual([]);
-    expect(await sandbox.collection("special-events").plants()).toHaveLength(1);
+    expect(await sandbox.resources()).toEqual([{ id: 2n ** 63n - 1n, sender: "Ada" }]);
+    expect(await sandbox.collection("couriers").resources()).toEqual([]);
+    expect(await sandbox.collection("special-events").resources()).toHaveLength(1);
 
     writeFileSync(folder.file("seeds/parcel.csv"), "id,sender\n");
     expect(await failing("estate.yaml", folder.file("seeds"))).toContain(
@@ -264,7 +266,7 @@ describe("without a collection", () => {
     const page = await fetch(`${sandbox.url}/`);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("openapi.json")]);
     const state = (await sandbox.control("GET")).json;
-    expect(state).toMatchObject({ plantsUrl: sandbox.url, plants: 0n, collections: [] });
+    expect(state).toMatchObject({ resourcesUrl: sandbox.url, resources: 0n, collections: [] });
     expect((await sandbox.control("GET", "/plants")).json).toEqual({
       message: "There is nothing at /sandbox/plants; GET /sandbox/openapi.json lists what there is.",
     });

@@ -109,7 +109,7 @@ describe("a start", () => {
     expect(sandbox.lines).toContain("Control        off");
     expect(JSON.parse(readFileSync(ready, "utf8"))).toEqual({
       url: sandbox.url,
-      plantsUrl: `${sandbox.url}/plants`,
+      resourcesUrl: `${sandbox.url}/plants`,
       collections: { plants: `${sandbox.url}/plants` },
       token: "sandbox",
       adminUrl: null,
@@ -172,7 +172,7 @@ describe("seeds", () => {
     ]) {
       await using sandbox = await RunningSandbox.startInProcess({ args });
       expect(sandbox.lines).toContain(`Seeds          ${args[1]}`);
-      expect(await sandbox.plants()).toEqual(plants);
+      expect(await sandbox.resources()).toEqual(plants);
       expect((await post(sandbox, plantJson(2n ** 63n - 1n, "Aloe", ""))).status).toBe(200);
       expect((await post(sandbox, plantJson(2n ** 63n - 1n, "Aloe"))).json).toMatchObject({ error: 40009 });
     }

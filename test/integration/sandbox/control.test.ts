@@ -45,9 +45,9 @@ test("the description of a sandbox has its addresses, its token, its plants and 
   const { json } = await sandbox.control("GET");
   expect(json).toMatchObject({
     url: sandbox.url,
-    plantsUrl: `${sandbox.url}/plants`,
+    resourcesUrl: `${sandbox.url}/plants`,
     token: "sandbox",
-    plants: 2n,
+    resources: 2n,
     clock: { offsetSeconds: 0n },
   });
 });
@@ -56,9 +56,9 @@ describe("reset", () => {
   test("brings back the seeds: what was created is gone, and what was changed or deleted is as it was", async () => {
     expect((await create(2n)).status).toBe(200);
     expect((await create(1n)).json).toMatchObject({ error: 40009 });
-    expect(await sandbox.plants()).toHaveLength(3);
+    expect(await sandbox.resources()).toHaveLength(3);
     expect((await sandbox.control("POST", "/reset")).text).toBe("");
-    expect(await sandbox.plants()).toEqual(seeded);
+    expect(await sandbox.resources()).toEqual(seeded);
     expect((await create(2n, "Another name")).status).toBe(200);
   });
 
@@ -97,11 +97,11 @@ describe("reset", () => {
     });
     const url = sandbox.controlUrl.replace(/sandbox$/, "console/api/import?format=ndjson&update=off");
     const importing = fetch(url, { method: "POST", body: file.pipeThrough(new TextEncoderStream()) });
-    await eventually("some are imported", async () => (await sandbox.plants()).length > seeded.length);
+    await eventually("some are imported", async () => (await sandbox.resources()).length > seeded.length);
     expect((await sandbox.control("POST", "/reset")).status).toBe(204);
     lines.resolve();
     expect(await (await importing).json()).toMatchObject({ message: "cancelled" });
-    expect(await sandbox.plants()).toEqual(seeded);
+    expect(await sandbox.resources()).toEqual(seeded);
   });
 
   test("a create that runs meanwhile is discarded, or is after it", async () => {
@@ -130,7 +130,7 @@ describe("reset", () => {
     isLoaded = false;
     await Promise.all(clients);
 
-    const stored = new Set((await sandbox.plants()).map(({ id }) => id));
+    const stored = new Set((await sandbox.resources()).map(({ id }) => id));
     // Whether a reset closes the connection of a create is a matter of moments.
     expect(creates.filter(({ status }) => status !== 0 && status !== 200)).toEqual([]);
     const [before, after] = [
@@ -165,18 +165,18 @@ describe("plants", () => {
       { id: int64Max, name: "Ficus lyrata" },
     ];
     const { json } = await sandbox.control("GET", "/plants");
-    expect(json).toEqual({ plants: all, next: null });
+    expect(json).toEqual({ resources: all, next: null });
     for (const plant of all)
       expect((await sandbox.control("GET", `/plants/${plant.id}`)).json).toEqual(plant);
     const paged: unknown[] = [];
     for (let next: bigint | null | undefined; next !== null; ) {
       const after: string = next === undefined ? "" : `&after=${next}`;
       const page = (await sandbox.control("GET", `/plants?limit=1${after}`)).json as {
-        plants: unknown[];
+        resources: unknown[];
         next: bigint | null;
       };
-      expect(page.plants).toHaveLength(1);
-      paged.push(...page.plants);
+      expect(page.resources).toHaveLength(1);
+      paged.push(...page.resources);
       next = page.next;
     }
     expect(paged).toEqual(all);
@@ -185,7 +185,7 @@ describe("plants", () => {
   test("a page ends sooner where plants are large", async () => {
     for (let id = 2n; id < 10n; id++) await create(id, "x".repeat(1_000_000));
     const large = (await sandbox.control("GET", "/plants")).json;
-    expect(large).toMatchObject({ plants: { length: 6 }, next: 6n });
+    expect(large).toMatchObject({ resources: { length: 6 }, next: 6n });
   });
 
   test("that cannot be are errors with what is right", async () => {

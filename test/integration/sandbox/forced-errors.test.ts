@@ -164,14 +164,14 @@ test("a forced error does not depend on the request", async () => {
 });
 
 test("a preference that cannot be met is an error, and not a stored plant", async () => {
-  const before = (await limited.plants()).length;
+  const before = (await limited.resources()).length;
   const answer = await send(limited, { prefer: "example=plant, code=503" });
   expect([answer.status, JSON.parse(answer.body)]).toEqual([
     400,
     { error: 40010, message: expect.stringContaining("Prefer: ") },
   ]);
   expect(answer.headers.has("preference-applied")).toBe(false);
-  expect(await limited.plants()).toHaveLength(before);
+  expect(await limited.resources()).toHaveLength(before);
   const { requests } = await requestPage(limited, "?limit=1000");
   expect(requests.at(-1)).toMatchObject({ error: 40010, forced: { prefer: "code=503, example=plant" } });
 });

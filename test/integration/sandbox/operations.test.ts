@@ -14,7 +14,7 @@ beforeEach(() => sandbox.control("POST", "/reset"));
 const request = (method: string, path: string, headers: Record<string, string> = {}) =>
   send(sandbox.url + path, { method, headers: { Authorization: `Bearer ${sandbox.token}`, ...headers } });
 
-const storedIds = async () => (await sandbox.plants()).map(({ id }) => id);
+const storedIds = async () => (await sandbox.resources()).map(({ id }) => id);
 
 test("Prefer forces an error of each operation, and the log has it", async () => {
   await sandbox.control("DELETE", "/requests");

@@ -95,7 +95,7 @@ describe("the store", () => {
     expect(await isStored(id)).toBe(true);
     const conflict = await post(sandbox, plantJson(id, "other"));
     expect(conflict.json).toMatchObject({ error: 40009 });
-    expect(await sandbox.plants()).toEqual([{ id, name: "Monstera", tag: "tropical" }]);
+    expect(await sandbox.resources()).toEqual([{ id, name: "Monstera", tag: "tropical" }]);
   });
 
   test("an error after the commit of an equal plant, and of a conflict, which gets its own error", async () => {
@@ -105,7 +105,7 @@ describe("the store", () => {
     expect(await retried(id).then(statusOf)).toBe(503);
     const conflict = await post(sandbox, plantJson(id, "other"));
     expect(conflict.json).toMatchObject({ error: 40009 });
-    expect(await sandbox.plants()).toEqual([{ id, name: "Monstera", tag: "tropical" }]);
+    expect(await sandbox.resources()).toEqual([{ id, name: "Monstera", tag: "tropical" }]);
     expect(await post(sandbox, plantJson(1n, "a"), { Authorization: "" }).then(statusOf)).toBe(401);
   });
 
@@ -207,7 +207,7 @@ describe("a reset ends what came before", () => {
     await untilApplied();
     expect((await sandbox.control("POST", "/reset")).status).toBe(204);
     await connection.closed;
-    expect(await sandbox.plants()).toEqual([]);
+    expect(await sandbox.resources()).toEqual([]);
     expect((await requestPage(sandbox)).requests).toEqual([]);
     expect(await post(sandbox, plantJson(id, "another")).then(statusOf)).toBe(200);
     expect(await requestPage(sandbox)).toMatchObject({ requests: [{ ended: "complete", forced: null }] });
@@ -225,7 +225,7 @@ test("a sandbox with delayed requests stops, and answers those that are pending 
   const [before, after, short] = [1n, 2n, 3n].map((id) => post(other, plantJson(id, "Monstera")));
   const failed = Promise.all([before, after].map((create) => create?.catch(() => "failed")));
   await untilApplied(other);
-  await eventually("a plant is stored", async () => (await other.plants()).length > 0);
+  await eventually("a plant is stored", async () => (await other.resources()).length > 0);
   expect((await other.stop()).exitCode).toBe(0);
   expect(await failed).toEqual(["failed", "failed"]);
   expect((await short)?.status).toBe(200);

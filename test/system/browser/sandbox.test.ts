@@ -35,7 +35,7 @@ test.concurrent("the clock is advanced, set, and real again, and a reset removes
     await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
     await page.getByText("There are no plants yet.").waitFor();
     await requests(page).getByText("No request yet.").waitFor();
-    expect(await sandbox.plants()).toEqual([]);
+    expect(await sandbox.resources()).toEqual([]);
   });
 });
 

@@ -31,7 +31,7 @@ const managers = [
 const useSandbox = `
 const { startSandbox } = require("plantstore/sandbox");
 startSandbox({ seed: [{ id: 1, name: "Monstera" }] }).then(async (sandbox) => {
-  const plants = await sandbox.plants();
+  const plants = await sandbox.resources();
   console.log(plants.length, "plant");
   await sandbox.close();
 });

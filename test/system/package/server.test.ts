@@ -180,14 +180,14 @@ test.each(moduleResolutions.slice(1))(
            const sandbox: Sandbox = await startSandbox({ seed: [{ id: ${seedId}, name: "Monstera" }] });
            const rule = await sandbox.force({ match: { id: 1n }, outcome: { error: 50300 } });
            await rule[Symbol.asyncDispose]();
-           return (await sandbox.plants())[0]?.id;
+           return (await sandbox.resources())[0]?.id;
          }
          export async function ofMembers(): Promise<string | undefined> {
            const flags = ["--contract", "members.yaml"];
            const seed = [{ id: "a", name: "Ada", level: 1 }];
            const members = await startSandbox<{ id: string; name: string; level?: number }>({ flags, seed });
            await members.force({ match: { level: 2, method: "POST" }, outcome: { error: 50300 } });
-           return (await members.plants())[0]?.id;
+           return (await members.resources())[0]?.id;
          }
          export async function ofAny(): Promise<unknown> {
            const sandbox = await startSandbox<Record<string, unknown>>({ seed: [{ code: "a" }] });

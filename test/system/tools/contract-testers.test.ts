@@ -108,13 +108,13 @@ describeUnless(toolsMissing ?? (await newmanMissing()), "Newman", () => {
     const place = folder.file("newman");
     mkdirSync(place);
     expect(await runScriptOrThrow(commands("openapi-to-postmanv2"), place)).toContain("[200 OK,");
-    expect(await sandbox.plants()).toEqual([{ id: 1n, name: "Monstera deliciosa", tag: "tropical" }]);
+    expect(await sandbox.resources()).toEqual([{ id: 1n, name: "Monstera deliciosa", tag: "tropical" }]);
 
     await copyExample("checks.mjs", place);
     await copyExample("plants.json", place);
     const output = await runScriptOrThrow(commands("--iteration-data"), place);
     expect(output).toMatch(/assertions │ +7 │ +0 │/);
-    expect(await sandbox.plants()).toEqual([
+    expect(await sandbox.resources()).toEqual([
       { id: 1n, name: "Monstera deliciosa", tag: "tropical" },
       { id: 9007199254740992n, name: "Ficus" },
       { id: 9007199254740993n, name: "Monstera" },

@@ -29,7 +29,7 @@ test("the commands of the guide's first section create a plant, read it back and
   const output = await runScriptOrThrow(commands, folder.path);
   expect(output).toContain("HTTP/1.1 200 OK");
   expect(output).toContain('{"id":9007199254740993,"name":"Monstera deliciosa"}');
-  expect(await sandbox.plants()).toEqual([]);
+  expect(await sandbox.resources()).toEqual([]);
 });
 
 test("the commands about forced outcomes and requests get 503, and the request", async () => {
@@ -39,7 +39,7 @@ test("the commands about forced outcomes and requests get 503, and the request",
   expect(output).toContain("HTTP/1.1 503 Service Unavailable");
   expect(output).toContain('"error":50300');
   expect(output).toContain('"forced":{"prefer":"code=503, delay=0.5"}');
-  expect(await sandbox.plants()).toEqual([]);
+  expect(await sandbox.resources()).toEqual([]);
 });
 
 describeIfInstalled("nginx", "nginx", () => {
@@ -74,7 +74,7 @@ describeUnless(toolsMissing ?? (await npxMissing(prism)), "Prism as a proxy", ()
     const output = await runScriptOrThrow(command, folder.path);
     expect(output).toContain('{"name":"Ficus lyrata"}');
     expect(output.toLowerCase()).not.toContain("sl-violations");
-    expect(await sandbox.plants()).toEqual([{ id: 7n, name: "Ficus lyrata" }]);
+    expect(await sandbox.resources()).toEqual([{ id: 7n, name: "Ficus lyrata" }]);
     const rounded = await post({ url, token: sandbox.token }, plantJson(9007199254740993n, "Monstera"));
     expect(rounded.headers.get("sl-violations")).toContain("must be <= 9007199254740991");
   });

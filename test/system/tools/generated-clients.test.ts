@@ -76,6 +76,6 @@ describeUnless(await missing(), "oapi-codegen, for Go", () => {
     await Bun.write(`${place}/main/main.go`, program);
     const output = await runScriptOrThrow(`go run ./main ${sandbox.url} ${sandbox.token}`, place);
     expect(output).toBe("200 Monstera\n400 40009\n200 1 Monstera\n204\n");
-    expect(await sandbox.plants()).toEqual([]);
+    expect(await sandbox.resources()).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ import { TemporaryFolder } from "../../support/server.ts";
 
 const state = {
   url: "http://127.0.0.1:1",
-  plantsUrl: "http://127.0.0.1:1/plants",
+  resourcesUrl: "http://127.0.0.1:1/plants",
   collections: { plants: "http://127.0.0.1:1/plants" },
   token: "t",
   adminUrl: null,
