@@ -68,13 +68,15 @@ export interface ServedOperation {
   readonly errors: ErrorFormat;
   /** Whether it describes a 404 of a resource that is not there. */
   readonly describesMissing: boolean;
-  /** The header fields without which a request is rejected; undefined for none. */
-  readonly headers: readonly RequiredHeader[] | undefined;
+  /** The parameters that are checked, and have no effect; undefined for none. */
+  readonly checked: readonly CheckedParameter[] | undefined;
 }
 
-export interface RequiredHeader {
+export interface CheckedParameter {
+  readonly in: "header" | "query";
   readonly name: string;
-  /** Accepts the values of the field, as text or as the JSON that it is. */
+  readonly isRequired: boolean;
+  /** Accepts its values, as texts or as the JSON that they are. */
   readonly check: SchemaCheck;
 }
 
@@ -347,7 +349,9 @@ export interface OpenApiDocument {
 
 /** Whether an operation requires the condition If-Match. */
 export function requiresMatch({ operations }: Collection): boolean {
-  return Object.values(operations).some(({ headers }) => headers?.some(({ name }) => isMatch(name)));
+  return Object.values(operations).some(({ checked }) =>
+    checked?.some(({ name, isRequired }) => isRequired && isMatch(name)),
+  );
 }
 
 export function isMatch(header: string): boolean {

@@ -1,9 +1,9 @@
-// Checks the head of a request before its body is read: the header fields that the contract requires,
-// and then the format of the body.
+// Checks the head of a request before its body is read: the parameters that the contract describes, and
+// then the format of the body.
 
 import { MIMEType } from "node:util";
 import { ApiError } from "../base/errors.ts";
-import { isMatch, type RequiredHeader } from "../contract/contract.ts";
+import { type CheckedParameter, isMatch } from "../contract/contract.ts";
 import { acceptsText } from "../contract/schema-check.ts";
 
 /** The media types of most bodies. */
@@ -15,22 +15,28 @@ export const jsonOnly: readonly string[] = ["application/json"];
  * @param types the media types of the body; undefined if none is read.
  */
 export function checkHead(
-  headers: Headers,
-  required: readonly RequiredHeader[] | undefined,
+  request: Pick<Request, "headers" | "url">,
+  checked: readonly CheckedParameter[] | undefined,
   types: readonly string[] | undefined,
 ): ApiError | undefined {
-  return (required && checkHeaders(headers, required)) ?? (types && checkMediaType(headers, types));
+  return (checked && checkParameters(request, checked)) ?? (types && checkMediaType(request.headers, types));
 }
 
-function checkHeaders(headers: Headers, required: readonly RequiredHeader[]): ApiError | undefined {
-  for (const { name, check } of required) {
-    const value = headers.get(name);
-    if (value === null) return missingHeader(name, check.expected);
-    if (!acceptsText(check, value))
-      return new ApiError("invalidParameter", `The header ${name} must be ${check.expected}.`);
+function checkParameters(
+  { headers, url }: Pick<Request, "headers" | "url">,
+  checked: readonly CheckedParameter[],
+): ApiError | undefined {
+  const query = new URLSearchParams(url.split("?", 2)[1]);
+  for (const { in: where, name, isRequired, check } of checked) {
+    const value = where === "header" ? headers.get(name) : query.get(name);
+    if (value === null && isRequired && where === "header") return missingHeader(name, check.expected);
+    if (value === null ? isRequired : !acceptsText(check, value))
+      return new ApiError("invalidParameter", `The ${nouns[where]} ${name} must be ${check.expected}.`);
   }
   return undefined;
 }
+
+const nouns = { header: "header", query: "parameter" };
 
 /** @param expected the values that it may have, in words. */
 export function missingHeader(name: string, expected: string): ApiError {

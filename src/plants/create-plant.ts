@@ -55,7 +55,7 @@ async function createPlant(
 ): Promise<void> {
   const { collection } = target;
   const { resolveCreator, bodyReader, groupCommit } = services;
-  const { access, headers: required } = collection.operations.create;
+  const { access, checked } = collection.operations.create;
   try {
     const admitting = admit(exchange, services, access);
     const refused = admitting instanceof Promise ? await admitting : admitting;
@@ -69,7 +69,7 @@ async function createPlant(
     const key = collection.id.isRequired ? undefined : createKey(collection, caller, headers);
     if (key instanceof ApiError) return exchange.reject(key);
 
-    const unfit = checkHead(headers, required, jsonOnly);
+    const unfit = checkHead(exchange.request, checked, jsonOnly);
     if (unfit !== undefined) return exchange.reject(unfit);
 
     let plant: Plant;

@@ -3,7 +3,7 @@
 
 import type { Caller, ResolveCreator } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
-import type { Contract, RequiredHeader } from "../contract/contract.ts";
+import type { CheckedParameter, Contract } from "../contract/contract.ts";
 import { type Exchange, notRun } from "../http/exchange.ts";
 import {
   admit,
@@ -75,8 +75,8 @@ export interface OperationOptions<Declared extends Parameters, Body, Call = Oper
   readonly parameters?: Declared;
   /** Whether it takes If-Match and If-None-Match. */
   readonly isConditional?: boolean;
-  /** The header fields that it requires. */
-  readonly headers?: readonly RequiredHeader[] | undefined;
+  /** Parameters that are only checked. */
+  readonly checked?: readonly CheckedParameter[] | undefined;
   /** Undefined if no body is read. */
   readonly body?: {
     /** The media types that are read; application/json by default. */
@@ -93,7 +93,7 @@ export interface OperationOptions<Declared extends Parameters, Body, Call = Oper
 export function defineOperation<const Declared extends Parameters = Record<never, never>, Body = undefined>(
   options: OperationOptions<Declared, Body>,
 ): Operation {
-  const { operationId, method, path, access, errors, summary, headers: required, handle } = options;
+  const { operationId, method, path, access, errors, summary, checked, handle } = options;
   const { description = "", parameters = {}, isConditional = false, body, responses } = options;
   return makeOperation<DeclaredInput<Declared, Body>>({
     operationId,
@@ -105,7 +105,7 @@ export function defineOperation<const Declared extends Parameters = Record<never
     async read({ url, headers, segments, readBody }) {
       const values = parseParameters(options.parameters ?? ({} as Declared), segments, url);
       if (values instanceof ApiError) return values;
-      const unfit = checkHead(headers, required, body && (body.types ?? jsonOnly));
+      const unfit = checkHead({ headers, url }, checked, body && (body.types ?? jsonOnly));
       if (unfit !== undefined) return unfit;
       const bytes = body && (await readBody());
       if (bytes instanceof ApiError) return bytes;

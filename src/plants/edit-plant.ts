@@ -212,7 +212,9 @@ export function editedPlant(
     const before = stored?.values[index];
     const isTaken = members.includes(field.name);
     const change = isTaken ? sentField(sent, field) : undefined;
-    kept.push(isTaken && (kind === "replace" || change !== undefined) ? undefined : before);
+    // A replacement that need not have a required member leaves it as it is.
+    const isReplaced = change !== undefined || (kind === "replace" && !field.isRequired);
+    kept.push(isTaken && isReplaced ? undefined : before);
     if (change === undefined) continue;
     const after = kind === "replace" ? change : mergedField(field, before, change);
     if (after instanceof ApiError) return after;

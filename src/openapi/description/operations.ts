@@ -1,6 +1,7 @@
 // Reads the operations of a description: which are served, and what of them is not.
 
 import {
+  type CheckedParameter,
   type Collection,
   type DeleteOperation,
   type EditBody,
@@ -10,7 +11,6 @@ import {
   type OtherOperation,
   ownListShape,
   type Representation,
-  type RequiredHeader,
   type ServedOperation,
   type Words,
   wholeOf,
@@ -18,7 +18,14 @@ import {
 import type { ErrorShape } from "../../contract/error-format.ts";
 import { operationName } from "../../contract/words.ts";
 import { encodePath, pathShape } from "../../json/percent-encoding.ts";
-import { type ContractError, faultOf, type Place, readable, schemaName } from "../document/place.ts";
+import {
+  type ContractError,
+  faultOf,
+  type Place,
+  readable,
+  readableAsync,
+  schemaName,
+} from "../document/place.ts";
 import { readObjectSchema, readOnlyNames } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
 import type { DescribedCollection } from "./collection.ts";
@@ -115,10 +122,11 @@ async function readOperation(
 ): Promise<ServedOperation & { readonly shape?: ListShape }> {
   const { described, words, common } = collection;
   const { parameters = conditions, ...part } = await readPart(name, operation, collection);
-  const headers = await requiredHeaders(operation);
   const access = readAccess(operation.place);
   const errors = errorFormatOf(operation, common);
-  const known = [...parameters, ...headers.map((each) => each.name.toLowerCase())];
+  const checked = await checkedParameters(operation, parameters);
+  const required = checked.filter((each) => each.in === "header" && each.isRequired);
+  const known = [...parameters, ...required.map((each) => each.name.toLowerCase())];
   noteOperation(operation, known, described.id.schema);
   served.add(operation.place.pointer);
   const fallback = operationName(name, name === "list" ? words.many : words.one);
@@ -128,7 +136,7 @@ async function readOperation(
     access,
     errors,
     describesMissing: operation.place.at("responses", "404").value !== undefined,
-    headers: headers.length === 0 ? undefined : headers,
+    checked: checked.length === 0 ? undefined : checked,
     ...part,
   };
 }
@@ -178,15 +186,33 @@ function noteMethods(path: string, item: Place): void {
     each.note(`${method} ${path} is not served`);
 }
 
-/** Reads the header fields that an operation requires, besides those that have a meaning of their own. */
-async function requiredHeaders({ parameters }: DescribedOperation): Promise<RequiredHeader[]> {
-  const found: RequiredHeader[] = [];
+/** Fields of the header with a meaning of their own. */
+const ownFields = /^(?:accept|authorization|content-type|idempotency-key)$/i;
+
+/**
+ * Reads the parameters that an operation only checks: header fields, and scalars of the query.
+ *
+ * @param served the names of those that have an effect.
+ */
+async function checkedParameters(
+  { parameters }: DescribedOperation,
+  served: readonly string[],
+): Promise<CheckedParameter[]> {
+  const found: CheckedParameter[] = [];
   for (const place of parameters) {
-    const { in: where, required, name, schema } = place.object ?? {};
-    const isOther = /^(?:accept|authorization|content-type|idempotency-key)$/i.test(String(name));
-    if (where !== "header" || required !== true || isOther) continue;
-    if (!isHeaderName(name) || schema === undefined) continue;
-    found.push({ name, check: await checkOf(place.at("schema")) });
+    const { in: where, required, name } = place.object ?? {};
+    const schema = place.at("schema");
+    const isRequired = required === true;
+    const isCondition = conditions.includes(String(name).toLowerCase()) && !isRequired;
+    const isField = where === "header" && isHeaderName(name) && !ownFields.test(name) && !isCondition;
+    const isInQuery = where === "query" && typeof name === "string" && !served.includes(name);
+    if (!(isField || isInQuery) || schema.value === undefined) continue;
+    if (found.some((each) => each.in === where && each.name === name)) continue;
+    const read = async () => ({ types: valueTypes(expandSchema(schema)), check: await checkOf(schema) });
+    const own = isRequired && isField ? await read() : await readableAsync(read);
+    const isScalar = own !== undefined && !own.types.has("object") && !own.types.has("array");
+    if (isScalar || (own !== undefined && isRequired && isField))
+      found.push({ in: where, name, isRequired, check: own.check });
   }
   return found;
 }

@@ -66,10 +66,11 @@ export function markerOf(number: number): string {
 /** Writes what an acknowledged create of a collection depends on as a text, to be compared. */
 export function requirementsOf({ id, fields, body, operations, ...collection }: Collection): string {
   const { path, allowsOthers, ignored, wrapper, requiresKey } = collection;
-  const { status, access, headers } = operations.create;
+  const { status, access, checked } = operations.create;
   return toExactJson([
     [path, allowsOthers, ignored, wrapper ?? null, requiresKey, status, access],
-    headers?.map(({ name, check }) => [name, check.expected]) ?? null,
+    checked?.map(({ in: where, name, isRequired, check }) => [where, name, isRequired, check.expected]) ??
+      null,
     [id.name, id.type.kind, id.restrictions, id.isRequired, id.isAccepted, id.format ?? null],
     fields.map(({ name, type, isRequired, restrictions, default: usual }) => [
       ...[name, type.kind, isRequired, restrictions],

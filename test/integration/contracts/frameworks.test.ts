@@ -281,6 +281,57 @@ describe("errors", () => {
     expect(others.collection.notes).toEqual([]);
   });
 
+  test("of parameters that have no effect: they are checked, and named at the start", async () => {
+    const query = (name: string, schema: object, required = false) => ({
+      name,
+      in: "query",
+      required,
+      schema,
+    });
+    const pretty = query("pretty", { type: "boolean" });
+    await using things = await sandboxOfThings({
+      body: thing,
+      post: { parameters: [pretty], responses: { 200: jsonOf(thing) } },
+      item: itemWith(integer, {
+        get: {
+          parameters: [query("view", { enum: ["all", "few"] }, true)],
+          responses: { 200: jsonOf(thing) },
+        },
+        delete: { parameters: [pretty, query("at", { type: "array" })], responses: { 204: {} } },
+      }),
+    });
+    const status = async (method: string, path: string, body?: string) =>
+      (await things.request(method, path, body)).status;
+    expect(await status("POST", "/things?pretty=x", '{"id":1}')).toBe(400);
+    expect(await status("POST", "/things?pretty=true", '{"id":1}')).toBe(200);
+    const views = ["", "?view=none", "?view=few"].map((query) => status("GET", `/things/1${query}`));
+    expect(await Promise.all(views)).toEqual([400, 400, 200]);
+    expect(await status("DELETE", "/things/1?pretty=1")).toBe(400);
+    expect(await status("DELETE", "/things/1?at=1")).toBe(204);
+    expect(things.collection.notes.join()).toContain(
+      "the query parameter pretty of POST /things is not served",
+    );
+  });
+
+  test("of a PUT that need not have what a create must: it leaves it as it is", async () => {
+    const full = objectOf({ id: integer, name: text, size: integer }, ["id", "name"]);
+    const some = objectOf({ name: text, size: integer });
+    await using things = await sandboxOfThings({
+      body: full,
+      item: itemWith(integer, {
+        get: { responses: { 200: jsonOf(full) } },
+        put: { requestBody: jsonOf(some), responses: { 200: jsonOf(full) } },
+      }),
+    });
+    await things.request("POST", "/things", '{"id":1,"name":"a","size":2}');
+    expect((await things.request("PUT", "/things/1", '{"size":3}')).json).toEqual({
+      id: 1,
+      name: "a",
+      size: 3,
+    });
+    expect((await things.request("PUT", "/things/1", '{"name":"b"}')).json).toEqual({ id: 1, name: "b" });
+  });
+
   test("of tokens: the word that Django REST sends before them is taken", async () => {
     const tokenAuth = {
       type: "apiKey",
