@@ -124,6 +124,8 @@ export async function rewriteTable(primary: Primary, table: string): Promise<str
 
 /** Names the transactions that have used the plants for longer than a migration waits. */
 async function findLockHolders(pool: Queries): Promise<string> {
+  // Another server may be creating the tables.
+  if ((await readSchemaRow(pool)) === undefined) return "another migration";
   const { rows } = await pool.query<{ holders: string | null }>(
     `SELECT string_agg(DISTINCT format('process %s (%s)', pid, application_name), ', ') AS holders
      FROM pg_locks JOIN pg_stat_activity USING (pid)

@@ -2,7 +2,10 @@
 // rejected.
 
 import { afterAll, expect, test } from "bun:test";
+import { Client } from "pg";
 import { describeError } from "../../../../src/cli/main.ts";
+import { compiler } from "../../../../src/openapi/compiler.ts";
+import { storeAt } from "../../../../src/store/open-store.ts";
 import type { OpenMode } from "../../../../src/store/plant-store.ts";
 import { sendJson } from "../../../support/contract-sandbox.ts";
 import { shelves } from "../../../support/contracts.ts";
@@ -10,6 +13,7 @@ import { plantJson, post } from "../../../support/http.ts";
 import { logLines } from "../../../support/output.ts";
 import { sharedPostgres } from "../../../support/postgres.ts";
 import { createStore, RunningServer, runCommand, withStore } from "../../../support/server.ts";
+import { unexpected } from "../../../support/stored-plants.ts";
 
 const database = await sharedPostgres();
 afterAll(() => database[Symbol.asyncDispose]());
@@ -43,6 +47,19 @@ test("concurrent migrations create one schema, and migrating again changes nothi
     `The store was created. ${next}`,
   ]);
   expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([{ version: 1 }]);
+});
+
+test("a migration waits for another one that creates the store", async () => {
+  const { name, address } = await database.newDatabase();
+  const other = new Client({ connectionString: database.address(name) });
+  await other.connect();
+  await other.query("BEGIN; SELECT pg_advisory_xact_lock(x'706c616e74'::bigint)");
+  const waiting = Promise.withResolvers<string>();
+  const opening = storeAt(address).open("create", unexpected, { compiler, report: waiting.resolve });
+  opening.catch(waiting.reject);
+  expect(await waiting.promise).toBe("a lock that another migration holds");
+  await other.end();
+  await (await opening)[Symbol.asyncDispose]();
 });
 
 test("the role of a server needs no privilege to create tables", async () => {
