@@ -114,8 +114,7 @@ interface Part {
 }
 
 /**
- * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError. A plant that
- * is deleted between the INSERT and the SELECT is `unavailable`.
+ * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError.
  *
  * @param values the same when it is repeated.
  * @param onUnavailable called with the reason for a single plant.
@@ -187,6 +186,9 @@ function commitRows(
   );
 }
 
+/** How often a plant is inserted again that somebody has deleted before it could be compared. */
+const deletedTriesMax = 10;
+
 /** @param isCopied whether all rows were created already. */
 async function commitPart(
   queries: Queries,
@@ -194,6 +196,7 @@ async function commitPart(
   { collection, entries, rows }: Part,
   values: BatchValues,
   isCopied = false,
+  triesLeft = deletedTriesMax,
 ): Promise<Outcome[]> {
   const keys = [...new Set(entries.flatMap(({ key }) => (typeof key === "string" ? [key] : [])))];
   const isNew = await newKeys(queries, traits, collection, keys);
@@ -209,7 +212,8 @@ async function commitPart(
   const rowById = new Map(rows.map((entry) => [entry.plant.id, entry]));
   const keyed = await select(queries, collection, keyColumn, keys);
   const byKey = new Map(keyed.map((each) => [each.key, each]));
-  return entries.map((entry): Outcome => {
+  const gone: NewEntry[] = [];
+  const outcomes = entries.map((entry): Outcome => {
     const { plant, key } = entry;
     const row = rowById.get(plant.id);
     const isCreated = createdIds.has(plant.id);
@@ -217,8 +221,14 @@ async function commitPart(
     if (key === null) return row === entry && byId.get(plant.id)?.key === values.ownKey ? "created" : "taken";
     const found = key === undefined ? (isCreated ? row : byId.get(plant.id)) : byKey.get(key);
     if (found !== undefined) return compareWithStored(collection, found.plant, plant);
-    return key === undefined ? "unavailable" : "taken";
+    if (key !== undefined) return "taken";
+    gone.push(entry);
+    return "unavailable";
   });
+  if (gone.length === 0 || triesLeft === 0) return outcomes;
+  // Deleted between the INSERT and the SELECT.
+  const again = await commitPart(queries, traits, toPart(gone), values, false, triesLeft - 1);
+  return outcomes.map((outcome) => (outcome === "unavailable" ? (again.shift() as Outcome) : outcome));
 }
 
 /**
