@@ -19,6 +19,7 @@ import {
   reportChange,
   sameContract,
 } from "./contract-change.ts";
+import { NotUpToDate } from "./not-up-to-date.ts";
 import { Scan } from "./scan.ts";
 import {
   changeStatements,
@@ -76,9 +77,6 @@ export function assertKnownVersion(version: number, store: string): void {
       `${store} has schema version ${version}, but this program knows versions up to ${newestVersion}; run a newer plantstore`,
     );
 }
-
-/** A store is to be created or migrated first. */
-export class NotUpToDate extends OperatorError {}
 
 /** The error of a store that is not up to date, and may not be migrated. */
 export function notUpToDate(store: string, version: number, wanted?: ContractSource): NotUpToDate {

@@ -4,10 +4,10 @@
 import { fdatasyncSync } from "node:fs";
 import { checkpoint, restartPages } from "./checkpoint.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
-import { openAgain } from "./connection.ts";
 import { isFailedFsync, recordDiskFailure } from "./disk-failure.ts";
 import type { Database } from "./driver.ts";
 import { failureReason } from "./errors.ts";
+import { openAgain } from "./open-file.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
 
 /** The pause between two passes: each costs an fsync of the WAL. */

@@ -5,7 +5,7 @@ import type { EditOutcome } from "../shared/plant-edit.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
 import { TransactionConflict } from "../shared/transaction.ts";
 import { isFailedFsync } from "./disk-failure.ts";
-import { type Database, isLocked, SQLiteError } from "./driver.ts";
+import { type Database, retryWhileLocked, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";
 import { runWork } from "./sql-work.ts";
 
@@ -67,23 +67,6 @@ export class Transactions {
       if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
       const reason = describeError(error, this.database.filename);
       throw new OperatorError(`the store could not be changed: ${reason}; fix the cause, and try again`);
-    }
-  }
-}
-
-/**
- * Runs work again every millisecond while another connection has the lock. A busy process releases
- * it for some 100 µs between two commits. SQLite's busy handler sleeps up to 100 ms and misses
- * these gaps: with such a process running, creates waited for two seconds, and got 503.
- */
-export function retryWhileLocked<T>(work: () => T, waitMsMax: number): T {
-  const deadline = performance.now() + waitMsMax;
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isLocked(error) || performance.now() >= deadline) throw error;
-      Bun.sleepSync(1);
     }
   }
 }

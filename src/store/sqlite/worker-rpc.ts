@@ -2,7 +2,7 @@
 // at a time, so neither a call nor its response carries a number.
 
 import { errorMessage, OperatorError } from "../../base/operator-error.ts";
-import { NotUpToDate } from "../migration/migration.ts";
+import { NotUpToDate } from "../migration/not-up-to-date.ts";
 import { SqlTimeout, WrongStatement } from "../sql-connection.ts";
 import { DiskFailureError } from "./disk-failure.ts";
 
