@@ -10,6 +10,9 @@ import { Sessions } from "./session/sessions.ts";
 
 const recentRequestsMax = 1_000;
 
+/** A start has done its work by then. */
+const readerDelayMs = 500;
+
 export class OperatorConsole implements AdminRoutes {
   readonly paths = ["/", "/console", "/console/*"];
   readonly #options: ConsoleOptions;
@@ -22,9 +25,11 @@ export class OperatorConsole implements AdminRoutes {
     this.#options = options;
     const reader = new Reader(store);
     this.#resources.defer(() => reader.close());
-    // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor
-    // is free. A failure is reported by the call that needs the connection.
-    reader.open().catch(() => undefined);
+    // Opened when the server has started, and not with the first visit: on SQLite it is a thread, and
+    // Bun exits if a thread starts when no descriptor is free. A failure is reported by the call that
+    // needs the connection.
+    const opening = setTimeout(() => reader.open().catch(() => undefined), readerDelayMs);
+    this.#resources.defer(() => clearTimeout(opening));
     const samples = new CollectionSamples(store.contract, now(), Date.now());
     events.subscribe(({ kind }) => {
       if (kind === "contractChanged") this.#useContract();
