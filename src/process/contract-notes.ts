@@ -1,6 +1,7 @@
 // Words the notes of a contract as lines of a start: one for each kind, as large descriptions have
 // hundreds of notes.
 
+import { listed } from "../base/listed.ts";
 import type { Operation } from "../http/operation.ts";
 import { pathShape } from "../json/percent-encoding.ts";
 
@@ -41,9 +42,8 @@ function kindLines(notes: readonly string[]): string[] {
     const [first] = all as [NoteParts];
     if (all.length === 1) return first.note;
     const sentence = all.every((each) => each.sentence === first.sentence) ? first.sentence : kind;
-    const pointers = all.slice(0, pointersMax).map(({ pointer }) => pointer);
-    const more = all.length - pointers.length;
-    return `${sentence} (${all.length} times: at ${[...pointers, ...(more > 0 ? [`${more} more`] : [])].join(", ")})`;
+    const pointers = all.map(({ pointer }) => pointer);
+    return `${sentence} (${all.length} times: at ${listed(pointers, pointersMax)})`;
   });
 }
 

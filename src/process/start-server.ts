@@ -1,6 +1,7 @@
 // Starts the server that the settings describe, with its extras.
 
 import type { AdminRoutes } from "../admin/admin-server.ts";
+import { listed } from "../base/listed.ts";
 import { isLoopback } from "../base/loopback.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Emit } from "../base/server-event.ts";
@@ -130,7 +131,7 @@ async function ownOperations(
 function assertTokens({ open, host }: ServeConfig, contract: Contract, own: readonly Operation[]): void {
   const operations = allOpen(contract, own);
   if (operations.length === 0 || (open && isLoopback(host))) return;
-  const names = operations.map(({ operationId }) => operationId).join(", ");
+  const names = listed(operations.map(({ operationId }) => operationId));
   const described =
     operations.length === 1
       ? `the contract's operation ${names} needs no token`

@@ -1,6 +1,7 @@
 // plantstore migrate: creates the store, upgrades its schema, or gives it another contract.
 
 import { Command } from "commander";
+import { listed } from "../../base/listed.ts";
 import { readContractFile } from "../../openapi/files/read-contract-file.ts";
 import { databaseFlag } from "../../process/command-name.ts";
 import { host } from "../../process/host.ts";
@@ -44,5 +45,5 @@ export function migrateCommand(): Command {
 }
 
 function described(verb: string, parts: readonly string[]): string[] {
-  return parts.length === 0 ? [] : [`${verb} ${parts.join(", ")}`];
+  return parts.length === 0 ? [] : [`${verb} ${listed(parts)}`];
 }

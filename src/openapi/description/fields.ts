@@ -1,5 +1,6 @@
 // Reads the properties of a resource: its fields in their order, and its id.
 
+import { listed } from "../../base/listed.ts";
 import type { Collection, Field } from "../../contract/contract.ts";
 import { idFormatOf, type PlantId } from "../../contract/plant-id.ts";
 import { allOf, anyValue, type SchemaCheck } from "../../contract/schema-check.ts";
@@ -222,10 +223,9 @@ function withoutOtherPaths(type: FieldType<PlantId>, others: readonly OtherPath[
   const accept = (id: PlantId | undefined) =>
     id !== undefined && taken.some(({ isAt }) => isAt(String(id))) ? undefined : id;
   const names = taken.map(({ segment }) => JSON.stringify(segment));
-  const shown = names.length > 3 ? [...names.slice(0, 3), `${names.length - 3} more`] : names;
   return {
     ...type,
-    expected: `${expected}, other than ${shown.join(", ")}, which ${names.length === 1 ? "is another path" : "are other paths"}`,
+    expected: `${expected}, other than ${listed(names, 3)}, which ${names.length === 1 ? "is another path" : "are other paths"}`,
     convert: (sent) => accept(convert(sent)),
     parse: (text) => accept(parse(text)),
   };

@@ -3,6 +3,7 @@
 
 import type { Caller } from "../../auth/caller.ts";
 import { ApiError } from "../../base/errors.ts";
+import { listed } from "../../base/listed.ts";
 import type { OpenApiDocument, OtherOperation } from "../../contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat, type ErrorShape } from "../../contract/error-format.ts";
 import { type DescribedBody, readDescribedBody } from "../../described/described-body.ts";
@@ -214,14 +215,9 @@ export function sandboxOperations(
   });
 }
 
-/** Operations that a sentence names. */
-const namedMax = 10;
-
 /** Says which operations only respond as described. */
 export function describedLine(operations: readonly Operation[]): string {
-  const names = operations.slice(0, namedMax).map(({ method, path }) => `${method} ${path}`);
-  const more = operations.length - names.length;
-  const list = [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
+  const list = listed(operations.map(({ method, path }) => `${method} ${path}`));
   const [verb, keep] =
     operations.length === 1 ? ["operation responds", "keeps"] : ["operations respond", "keep"];
   return `${operations.length} ${verb} as described, and ${keep} nothing: ${list}`;
