@@ -277,6 +277,8 @@ export interface Collection {
   readonly describedPath: string;
   readonly id: {
     readonly name: string;
+    /** See Field.jsonName. */
+    readonly jsonName: string;
     readonly type: FieldType<PlantId>;
     readonly schema: Json;
     /** See Field.restrictions. */

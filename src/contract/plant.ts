@@ -109,13 +109,13 @@ export function valuesJson(collection: Collection, values: Values): string {
  * @param absent the JSON of fields without a value.
  */
 function toJson(
-  { fields, id: { name: idName, type: idType } }: Collection,
+  { fields, id: { jsonName: idName, type: idType } }: Collection,
   { id, values }: Plant,
   hasId: boolean,
   shown?: Representation["fields"],
   absent?: Representation["absent"],
 ): string {
-  let json = hasId ? `{${JSON.stringify(idName)}:${idType.toJson(id)}` : "{";
+  let json = hasId ? `{${idName}${idType.toJson(id)}` : "{";
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
     const own = shown?.[index] ?? true;

@@ -209,7 +209,16 @@ export async function readId(
     throw place.error(
       `the ${name} of POST ${path} must be required, or one that the server can make: any positive integer of some bits, a UUID, or a string with room for 26 characters`,
     );
-  return { name, type, schema, restrictions: restrictionsText(schema), format, isRequired, isAccepted };
+  return {
+    name,
+    jsonName: `${JSON.stringify(name)}:`,
+    type,
+    schema,
+    restrictions: restrictionsText(schema),
+    format,
+    isRequired,
+    isAccepted,
+  };
 }
 
 /**

@@ -164,16 +164,22 @@ function written(
       url: response.urlName === undefined ? "" : itemUrl(collection, url, row.id),
     }),
   );
-  // Escaping makes a text up to six times as long.
-  const count = countWithin(
-    plants.map((plant) => Buffer.byteLength(plant)),
-    bytesMax,
-  );
+  let json = plants.reduce((before, plant) => (before === "" ? plant : `${before},${plant}`), "");
+  let count = rows.length;
+  // Escaping makes a text up to six times as long. To ask each plant for its bytes took a third of a
+  // page's time, as its text has to be joined first.
+  if (Buffer.byteLength(json) > bytesMax) {
+    count = countWithin(
+      plants.map((plant) => Buffer.byteLength(plant)),
+      bytesMax,
+    );
+    json = plants.slice(0, count).join(",");
+  }
   // The last plants may have been deleted meanwhile.
   const last = count < rows.length || rows.length === size ? rows[count - 1]?.id : end;
   const isCutShort = isCut || count < rows.length;
   return {
-    json: `[${plants.slice(0, count).join(",")}]`,
+    json: `[${json}]`,
     count,
     last,
     hasMore: isFull || isCutShort || last !== end,
