@@ -30,7 +30,7 @@ export function filterOf(
   const parameters: SqlValue[] = [];
   const conditions = collection.list.filters.flatMap(({ name, key, operator: asked }) => {
     const values = sent[name] as readonly Bound[] | undefined;
-    if (values === undefined) return [];
+    if (values === undefined || values.length === 0) return [];
     const { column, of, type } = sortKey(collection, key, dialect);
     const own = of(column);
     const each = values.map(({ value, operator, isFallback }) => {
@@ -45,33 +45,41 @@ export function filterOf(
   return conditions.length === 0 ? undefined : { sql: conditions.join(""), parameters };
 }
 
+/** Stands for values that the description has and that choose nothing that is stored. */
+export const notServed = Symbol("not served");
+
 /** The parameters that choose resources. */
 export function filterParameters(collection: Collection): Parameters {
   const { list, words } = collection;
-  const all = list.filters.map((filter): [string, Parameter<readonly Bound[] | undefined>] => {
-    const { name, key, operator, isList, hasCommas, check, isRequired } = filter;
-    const compared = typeOf(collection, key);
-    const { type } = compared;
-    const shownName = typeof key === "number" ? collection.fields[key]?.name : key;
-    const separator = hasCommas ? "," : unitSeparator;
-    const parameter = {
-      description: `Only ${words.many} whose ${shownName} ${said[operator]} ${isList ? "one of these" : "this"}.`,
-      schema: (typeof key === "number" && collection.fields[key]?.schema) || {},
-      expected:
-        check?.expected ??
-        (operator === "eq" || operator === "ne" ? type.expected : "a value to compare with"),
-      ...(isList && { separator }),
-      parse(sent: string) {
-        const texts = isList ? sent.split(separator) : [sent];
-        if (texts.length > valuesMax) return undefined;
-        const bound = texts.map((each) =>
-          check === undefined || acceptsText(check, each) ? boundOf(filter, compared, each) : undefined,
-        );
-        return bound.every((each) => each !== undefined) ? bound : undefined;
-      },
-    };
-    return [name, isRequired ? required(parameter) : optional(parameter)];
-  });
+  const all = list.filters.map(
+    (filter): [string, Parameter<readonly Bound[] | typeof notServed | undefined>] => {
+      const { name, key, operator, isList, hasCommas, check, isRequired } = filter;
+      const compared = typeOf(collection, key);
+      const { type } = compared;
+      const shownName = typeof key === "number" ? collection.fields[key]?.name : key;
+      const separator = hasCommas ? "," : unitSeparator;
+      const parameter = {
+        description: `Only ${words.many} whose ${shownName} ${said[operator]} ${isList ? "one of these" : "this"}.`,
+        schema: (typeof key === "number" && collection.fields[key]?.schema) || {},
+        expected:
+          check?.expected ??
+          (operator === "eq" || operator === "ne" ? type.expected : "a value to compare with"),
+        ...(isList && { separator }),
+        parse(sent: string) {
+          const texts = isList ? sent.split(separator) : [sent];
+          if (texts.length > valuesMax) return undefined;
+          const isDescribed = check !== undefined && texts.every((each) => acceptsText(check, each));
+          if (check !== undefined && !isDescribed) return undefined;
+          const bound = texts.map((each) => boundOf(filter, compared, each));
+          if (bound.every((each) => each !== undefined)) return bound;
+          // The parameter may have values that the property does not have.
+          if (!isDescribed) return undefined;
+          return texts.every((each) => /^(?:all|any|\*)$/i.test(each)) ? [] : notServed;
+        },
+      };
+      return [name, isRequired ? required(parameter) : optional(parameter)];
+    },
+  );
   return Object.fromEntries(all);
 }
 

@@ -8,7 +8,7 @@ import type { Operation } from "../http/operation.ts";
 import { pageOrder } from "../store/shared/page-order.ts";
 import { defineOperation } from "./define-operation.ts";
 import { countsAll, listJson, type PageStart } from "./list-envelope.ts";
-import { filterOf, filterParameters } from "./list-filters.ts";
+import { filterOf, filterParameters, notServed } from "./list-filters.ts";
 import { pageBytesMax } from "./operation-settings.ts";
 import { int32, optional, type Parameter, type Parameters, plantId, required } from "./parameters.ts";
 import { orderOf, parseCursor, placeOf, sortParameters, toCursor } from "./sorted-list.ts";
@@ -53,11 +53,13 @@ export function listOperation(collection: Collection): Operation {
       const refused = shape.refused.find((name) =>
         [...sent.keys()].some((each) => each === name || each.startsWith(`${name}[`)),
       );
-      if (refused !== undefined)
-        return new ApiError(
-          "notImplemented",
-          `The parameter "${refused}" is described, but not served; leave it out.`,
-        );
+      const unserved = shape.filters.find(({ name }) => parameters[name] === notServed);
+      const what =
+        refused === undefined
+          ? unserved && `value of the parameter "${unserved.name}"`
+          : `parameter "${refused}"`;
+      if (what !== undefined)
+        return new ApiError("notImplemented", `The ${what} is described, but not served; leave it out.`);
       const limit = parameters[shape.limit.name] as number;
       const start = parameters[shape.pagingName] as PageStart;
       const terms = orderOf(collection, parameters);

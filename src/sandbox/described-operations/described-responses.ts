@@ -88,7 +88,7 @@ export class DescribedResponses {
     return undefined;
   }
 
-  async #body(type: string, media: Place, wanted: Wanted): Promise<string | undefined> {
+  async #body(type: string, media: Place, wanted: Wanted): Promise<string | Buffer<ArrayBuffer> | undefined> {
     const isJson = isJsonFormat(type);
     const schema = media.at("schema");
     const filter = isJson ? filterOf([schema], "response") : undefined;
@@ -110,9 +110,10 @@ export class DescribedResponses {
       (value) => write(value) !== undefined && isFit(value),
     );
     if (found !== undefined) return write(found);
-    // Nothing makes an image, or XML.
-    if (check === undefined || !(isJson || matchesMedia(type, "text/*"))) return undefined;
-    if (schema.value === undefined) return isJson ? "{}" : "";
+    const image = images[type.toLowerCase()];
+    if (image !== undefined) return Buffer.from(image, "base64");
+    if (check === undefined) return undefined;
+    if (schema.value === undefined) return isJson ? "{}" : "string";
     return write(this.#maker.make(schema, check, wanted.isDynamic));
   }
 
@@ -140,6 +141,13 @@ export class DescribedResponses {
       : await readableAsync(() => checkOf(schema, { direction: "response" }));
   }
 }
+
+/** Images of one pixel. */
+const images: Readonly<Record<string, string>> = {
+  "image/gif": "R0lGODlhAQABAAAAACwAAAAAAQABAAA=",
+  "image/png":
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+};
 
 /** JSON without what responses do not have. */
 function filtered(json: string, filter: JsonFilter | undefined): string {

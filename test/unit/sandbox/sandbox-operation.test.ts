@@ -136,11 +136,16 @@ test("a body that may be missing may be empty with a media type, and parts may h
   expect((await sent(body(true, "multipart/form-data"), { ...form, body: wrong })).status).toBe(400);
 });
 
-test("an image, which nothing makes, is 501, and fields of the framing are the server's", async () => {
+test("files are made, and fields of the framing are the server's", async () => {
   const field = { required: true, schema: { type: "string" }, example: "7" };
   const fields = { headers: { "Content-Length": field, "Content-Encoding": field, "X-Total": field } };
   const image = { schema: { type: "string", format: "binary" } };
-  expect((await sent(responding({ "image/png": image }))).status).toBe(501);
+  const textOf = async (type: string, media: object = image) =>
+    (await sent(responding({ [type]: media }))).text;
+  expect(await textOf("image/png")).toContain("PNG");
+  expect(await textOf("image/*", {})).toContain("PNG");
+  expect(await textOf("application/pdf")).toBe("string");
+  expect((await sent(responding({ "application/xml": { schema: { type: "object" } } }))).status).toBe(501);
   const found = await sent(responding({ "image/png": { ...image, example: "PNG" } }, fields));
   expect([...(found.headers?.keys() ?? [])].toSorted()).toEqual(["cache-control", "content-type", "x-total"]);
 });
@@ -155,7 +160,7 @@ test("whatever goes wrong is written as `default` describes it", async () => {
   const json = { description: "no", content: { "application/json": { schema: problem } } };
   const described = {
     requestBody: { content: { "application/json": { schema: { type: "integer" } } } },
-    responses: { 200: { description: "ok", content: { "image/png": {} } }, default: json },
+    responses: { 200: { description: "ok", content: { "text/csv": { schema: false } } }, default: json },
   };
   const asText = { headers: { "Content-Type": "text/plain" }, body: "7" };
   const unmet = { headers: { Prefer: "example=nowhere" } };
