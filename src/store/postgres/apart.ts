@@ -6,7 +6,7 @@ import type { Queries } from "./host-pool.ts";
  * Runs items together, or in halves, and returns their results in order. Rejects with an error that no
  * single item has caused.
  *
- * @param run is told whether others were run before, for which locks were waited for.
+ * @param run is told whether it gets a part, after all items have failed together.
  * @param refusal the result of an item that has caused an error by itself; undefined for other errors.
  * @param onRefused called with the error of an item that is alone.
  */
@@ -22,13 +22,13 @@ export async function apart<Item, Result>(
   } catch (error) {
     const refused = await refusal(error);
     if (refused === undefined) throw error;
-    if (items.length === 1) {
+    if (isPart && items.length === 1) {
       onRefused(error);
       return [refused];
     }
     const middle = Math.ceil(items.length / 2);
     const results: Result[] = [];
-    for (const half of [items.slice(0, middle), items.slice(middle)])
+    for (const half of [items.slice(0, middle), items.slice(middle)].filter(({ length }) => length > 0))
       results.push(...(await apart(half, run, refusal, onRefused, true)));
     return results;
   }

@@ -167,14 +167,17 @@ function commitRows(
   isCopied: boolean,
   onUnavailable: OnUnavailable,
 ): Promise<Outcome[]> {
+  const deadline = performance.now() + lockedMsMax;
+  const commitSome = (entries: readonly NewEntry[]) => {
+    // One that is alone may wait: another server may be about to store it.
+    const waitMs = entries.length === 1 ? Math.ceil(deadline - performance.now()) : 0;
+    const commit = (connection: Queries) => commitPart(connection, pool.traits, toPart(entries), values);
+    return pool.transaction(commit, { lockMs: Math.max(waitMs, partLockMs) });
+  };
   return apart<NewEntry, Outcome>(
     part.entries,
     (entries, isPart) =>
-      isPart
-        ? pool.transaction((connection) => commitPart(connection, pool.traits, toPart(entries), values), {
-            lockMs: partLockMs,
-          })
-        : commitPart(pool, pool.traits, part, values, isCopied),
+      isPart ? commitSome(entries) : commitPart(pool, pool.traits, part, values, isCopied),
     async (error) => {
       if (isTooLarge(error)) return "tooLarge";
       // On Citus a shard that moves is locked by other means.
@@ -185,6 +188,9 @@ function commitRows(
     (error) => onUnavailable(errorReason(error)),
   );
 }
+
+/** How long plants that are locked are waited for, with those that they were to be committed with. */
+const lockedMsMax = 1_000;
 
 /** How often a plant is inserted again that somebody has deleted before it could be compared. */
 const deletedTriesMax = 10;
