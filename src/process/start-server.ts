@@ -1,6 +1,5 @@
 // Starts the server that the settings describe, with its extras.
 
-import type { AdminRoutes } from "../admin/admin-server.ts";
 import { listed } from "../base/listed.ts";
 import { isLoopback } from "../base/loopback.ts";
 import { OperatorError } from "../base/operator-error.ts";
@@ -26,9 +25,6 @@ import { createConsole } from "./serve-console.ts";
 
 /** A key that the identity provider removes is rejected after this time at the latest. */
 const keysAgeMsMax = 300_000;
-
-/** Routes of the admin listener. They are closed after the server, and before the store. */
-type AdminExtra = AdminRoutes & { close(): Promise<void> };
 
 /** The server's parts that do not come from settings. */
 interface ServerParts extends Required<Pick<ServerOptions, "store" | "events" | "now" | "wallNow">> {
@@ -76,11 +72,8 @@ export async function startConfigured(
   { certificate, extension, assertWanted, ...parts }: ServerParts,
   resources: AsyncDisposableStack,
 ): Promise<RunningServer> {
-  const extras: readonly (AdminExtra | undefined)[] = [
-    // Each in a line of its own.
-    createConsole(config, parts),
-  ];
-  const adminRoutes = extras.filter((extra) => extra !== undefined);
+  // Extras on the admin listener, each in a line of its own; closed after the server, and before the store.
+  const adminRoutes = [createConsole(config, parts)].filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) resources.defer(() => extra.close());
   const optionsFor = async (contract: Contract, own: readonly Operation[]) => {
     assertTokens(config, contract, own);

@@ -2,6 +2,7 @@
 
 import { basename } from "node:path";
 import { Command } from "commander";
+import { listed } from "../../base/listed.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import { printable } from "../../base/terminal.ts";
 import type { Collection } from "../../contract/contract.ts";
@@ -198,7 +199,7 @@ function describeFile(job: ImportJob): string {
     countAll(counts) === 0 ? "; the file has no record" : "",
     names.length === 0
       ? ""
-      : `; warning: ignored the column${names.length === 1 ? "" : "s"} ${names.join(", ")}`,
+      : `; warning: ignored the column${names.length === 1 ? "" : "s"} ${listed(names)}`,
     describeEncoding(job),
   ].join("");
 }

@@ -2,6 +2,7 @@
 // which is read at the pace of the store, and the response is the report.
 
 import { AdminError } from "../../admin-pages/admin-responses.ts";
+import { listed } from "../../base/listed.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import { parts } from "../../base/parts.ts";
 import { capitalized } from "../../contract/words.ts";
@@ -121,7 +122,7 @@ async function importFile(
       after: toTexts(collection, after.values, listedLength),
     })),
     message: failure ?? null,
-    ignored,
+    ignored: listed(ignored),
     advice: encoding.advice ?? null,
     reported: report.length,
     format: job.format ?? named,

@@ -145,7 +145,7 @@ function Result({ file, ...result }: ImportReport & { file: File }) {
   return html`
     <div class=${`response ${message === null ? "ok" : ""}`} role="status">
       <p><b>${what} ${message === null ? "complete" : "failed"}: ${untrustedText(file.name)}</b></p>
-      <p>${countsText(result)}${result.ignored.length > 0 && html`; ignored columns: ${untrustedText(result.ignored.join(", "))}`}</p>
+      <p>${countsText(result)}${result.ignored.length > 0 && html`; ignored columns: ${untrustedText(result.ignored)}`}</p>
       ${message !== null && html`<p>${untrustedText(message)}</p>`}
       ${advice !== null && html`<p>${capitalized(advice)}.</p>`}
       ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced ${collection.many} back.</p>`}
