@@ -54,7 +54,7 @@ async function faultOf(
   }
   // In a process of its own: one that closes a SQLite file would lose its server's locks on it.
   const child = Bun.spawn([...ownProgram(), "migrate", "--contract", file], {
-    env: { ...process.env, PLANTSTORE_DATABASE: database },
+    env: { ...process.env, PLANTSTORE_DATABASE: database, PLANTSTORE_DATABASE_FILE: undefined },
     stdin: "ignore",
     stdout: "ignore",
     stderr: "pipe",

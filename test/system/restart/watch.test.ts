@@ -47,7 +47,9 @@ function folderOf(): { folder: TemporaryFolder; file: string; schema: string } {
 test("a server takes a changed file over, and goes on with the former one where it cannot", async () => {
   const { folder, file, schema } = folderOf();
   using _ = folder;
-  await using server = await RunningServer.start({ args: ["--contract", file, "--watch"] });
+  // As a unit of systemd has it; the flag --database of the test comes before it.
+  const env = { PLANTSTORE_DATABASE_FILE: "/run/credentials/plantstore/database" };
+  await using server = await RunningServer.start({ args: ["--contract", file, "--watch"], env });
   const headers = {
     authorization: `Bearer ${await server.createToken()}`,
     "content-type": "application/json",
