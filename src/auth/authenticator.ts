@@ -49,6 +49,19 @@ export function invalidTokenError(error: ApiError, access: Access): ApiError {
   });
 }
 
+/** The error of a caller whose token lacks scopes that the operation requires (RFC 6750, section 3.1). */
+export function checkScopes(
+  { scopes: held }: Pick<Caller, "scopes">,
+  { scopes: lists }: Access,
+): ApiError | undefined {
+  if (lists === undefined || held === undefined) return undefined;
+  if (lists.some((required) => required.every((scope) => held.includes(scope)))) return undefined;
+  const wanted = lists.map((required) => required.join(" "));
+  const message = `The token lacks a scope that the operation requires; send one with ${wanted.join(", or with ")}.`;
+  const challenge = `Bearer realm="plantstore", error="insufficient_scope", scope="${wanted[0]}"`;
+  return new ApiError("insufficientScope", message, { challenge });
+}
+
 function isBearerOnly(access: Access): boolean {
   const { bearer, basic, keyHeader } = access;
   return basic === undefined && (keyHeader === undefined || (bearer && !hasOwnField(access)));

@@ -14,6 +14,8 @@ export interface Caller {
   readonly name: string;
   /** The provider whose subject it is, and how it names it if not so; undefined for a token of the store. */
   readonly issuer?: string;
+  /** The scopes of its token; undefined for one without any, which may do everything. */
+  readonly scopes?: readonly string[] | undefined;
   /** The key that is stored with the plants that it creates; undefined until it is found. */
   creator: number | undefined;
 }

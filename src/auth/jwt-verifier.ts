@@ -14,6 +14,7 @@ import { BoundedMap } from "../base/bounded-map.ts";
 import { ApiError, invalidToken, unavailable } from "../base/errors.ts";
 import type { Emit } from "../base/server-event.ts";
 import { printable } from "../base/terminal.ts";
+import { scopesOf } from "../contract/access.ts";
 import { type AuthResult, type Caller, creatorName } from "./caller.ts";
 import { type IdentityProvider, ProviderKeys } from "./jwks.ts";
 import { checkClaims } from "./jwt-claims.ts";
@@ -132,7 +133,8 @@ export class JwtVerifier {
       const identity = identityOf(payload, this.#provider.issuer);
       if (identity instanceof ApiError) return identity;
       const expiresAt = Number(payload.exp) * 1_000;
-      const verified = { caller: { ...identity, creator: undefined }, expiresAt };
+      const caller = { ...identity, scopes: claimedScopes(payload), creator: undefined };
+      const verified = { caller, expiresAt };
       cache.set(hash, verified);
       return this.#checkExpiry(verified);
     } catch (error) {
@@ -226,6 +228,14 @@ function identityOf(
 /** A caller is one for its rate, its keys and its plants: all are counted by the creator's name. */
 function callerOf(name: string, issuer: string): Pick<Caller, "key" | "name" | "issuer"> {
   return { key: `jwt ${creatorName({ name, issuer })}`, name, issuer };
+}
+
+/** The scopes of a token (RFC 9068, section 2.2.3), in `scp` as some providers write them; undefined for none. */
+function claimedScopes({ scope, scp }: JWTPayload): string[] | undefined {
+  const claimed = scope ?? scp;
+  if (claimed === undefined) return undefined;
+  const texts = Array.isArray(claimed) ? claimed : [claimed];
+  return texts.flatMap((text) => (typeof text === "string" ? scopesOf(text) : []));
 }
 
 function isText(value: unknown): boolean {

@@ -8,6 +8,7 @@ import { invalidToken, unavailable } from "../base/errors.ts";
 import { errorMessage } from "../base/operator-error.ts";
 import type { Emit } from "../base/server-event.ts";
 import { withinTime } from "../base/time-limit.ts";
+import { scopesOf } from "../contract/access.ts";
 import type { TokenStore } from "../store/shared/sql-tokens.ts";
 import type { TokenRecord } from "../store/shared/token-record.ts";
 import type { AuthResult, Caller } from "./caller.ts";
@@ -254,9 +255,9 @@ export class TokenCache {
 }
 
 function toCachedToken(record: TokenRecord, former: CachedToken | undefined): CachedToken {
-  const { hash, name, creator } = record;
+  const { hash, name, creator, scopes } = record;
   return {
-    caller: former?.caller ?? { key: hash, name, creator },
+    caller: former?.caller ?? { key: hash, name, creator, ...(scopes && { scopes: scopesOf(scopes) }) },
     activeUntil: activeUntil(record),
     usedAt: former?.usedAt ?? Number.NEGATIVE_INFINITY,
   };

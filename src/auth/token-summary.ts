@@ -8,6 +8,8 @@ export interface TokenSummary {
   readonly name: string;
   /** `rotated`: accepted until it expires, but replaced by a newer token. */
   readonly state: "active" | "rotated" | "expired" | "revoked";
+  /** With a space between two; null for a token that may do everything. */
+  readonly scopes: string | null;
   readonly created: string;
   /** The earlier of its own expiry and the end of the overlap of a rotation. */
   readonly expires: string | null;
@@ -20,6 +22,7 @@ export function toTokenSummary(token: TokenRecord, now: number): TokenSummary {
   return {
     name: token.name,
     state: getState(token, now),
+    scopes: token.scopes ?? null,
     created: toIsoString(token.createdAt),
     expires: toIsoStringOrNull(effectiveExpiry(token)),
     revoked: toIsoStringOrNull(token.revokedAt),

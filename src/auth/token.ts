@@ -13,11 +13,11 @@ type RandomBytes = (count: number) => Uint8Array;
 
 /** A new token, and its record for the store. The token itself is stored nowhere. */
 export function makeToken(
-  { name, expiresAt }: { name: string; expiresAt: number | null },
+  { name, expiresAt, scopes }: Pick<NewToken, "name" | "expiresAt" | "scopes">,
   { now, randomBytes }: { now: number; randomBytes: RandomBytes },
 ): { token: string; record: NewToken } {
   const token = `${tokenPrefix}${randomBytes(tokenBytes).toBase64({ alphabet: "base64url", omitPadding: true })}`;
-  return { token, record: { hash: hashToken(token), name, createdAt: now, expiresAt } };
+  return { token, record: { hash: hashToken(token), name, createdAt: now, expiresAt, scopes } };
 }
 
 /** Whether a text may name a token: not empty, and shown by a terminal and the log as it is. */

@@ -42,6 +42,11 @@ export const errorRegistry = {
     meaning: "The token is not accepted",
     remedy: "Ask the operator, or the identity provider, for a new token.",
   },
+  insufficientScope: {
+    error: 40300,
+    meaning: "The token lacks a scope that the operation requires",
+    remedy: "Send a token with the scopes that the message names.",
+  },
   notFound: {
     error: 40400,
     meaning: "There is nothing at the path",

@@ -15,6 +15,13 @@ export interface Access {
   readonly scheme?: string | undefined;
   /** Whether a request without a token is served. */
   readonly isOpen: boolean;
+  /** Lists of scopes, of which a token must have all of one; undefined if it needs none. */
+  readonly scopes?: readonly (readonly string[])[] | undefined;
+}
+
+/** The scopes of a text in which spaces separate them (RFC 6749, section 3.3). */
+export function scopesOf(text: string): string[] {
+  return text.split(" ").filter((scope) => scope !== "");
 }
 
 export const bearerAccess: Access = { bearer: true, keyHeader: undefined, isOpen: false };

@@ -1,6 +1,6 @@
 // Makes examples of errors with the messages that a server sends, by the server's functions.
 
-import { invalidTokenError, missingTokenError } from "../auth/authenticator.ts";
+import { checkScopes, invalidTokenError, missingTokenError } from "../auth/authenticator.ts";
 import { unknownToken } from "../auth/token-cache.ts";
 import { ApiError, type ErrorCode, errorRegistry, internalError, isErrorCode } from "../base/errors.ts";
 import type { Access } from "../contract/access.ts";
@@ -84,6 +84,8 @@ export class ErrorExamples {
         return missingTokenError(access);
       case "invalidToken":
         return invalidTokenError(unknownToken, access);
+      case "insufficientScope":
+        return checkScopes({ scopes: [] }, access);
       case "notFound":
         return this.#errorOfRoute("POST", (collection?.path ?? path).replace(/\/$/, "").slice(0, -1));
       case "methodNotAllowed": {

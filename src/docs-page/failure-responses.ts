@@ -56,7 +56,8 @@ export class FailureResponses {
         !(code === "conflict" && operation.isConditional) &&
         !(code === "invalidParameter" && operation.kind === "create" && collection?.id.isRequired) &&
         !(code === "missingToken" && operation.access.isOpen) &&
-        !(code === "invalidToken" && field === undefined),
+        !(code === "invalidToken" && field === undefined) &&
+        !(code === "insufficientScope" && operation.access.scopes === undefined),
     );
     const schemaOf = (shape: ErrorShape) =>
       shape === common || shape.schema === undefined ? this.#errorSchema : shape.schema;
@@ -111,13 +112,13 @@ export const errorsBeforeRate: readonly ErrorCode[] = [
 
 function headersOf(
   codes: readonly ErrorCode[],
-  { missingToken, invalidToken, methodNotAllowed }: Partial<Record<ErrorCode, ApiError>>,
+  { missingToken, invalidToken, insufficientScope, methodNotAllowed }: Partial<Record<ErrorCode, ApiError>>,
 ): Record<string, object> {
   const names = ["X-Request-Id", "Cache-Control"];
   if (!codes.some((code) => errorsBeforeRate.includes(code))) names.push("RateLimit", "RateLimit-Policy");
   if (codes.some((code) => code === "tooManyRequests" || code === "unavailable")) names.push("Retry-After");
   const own: Record<string, object> = {};
-  const unauthenticated = missingToken ?? invalidToken;
+  const unauthenticated = missingToken ?? invalidToken ?? insufficientScope;
   if (unauthenticated !== undefined)
     own["WWW-Authenticate"] = {
       description: "The scheme to use (RFC 6750, section 3).",
@@ -151,6 +152,7 @@ const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
     "preconditionRequired",
     "missingToken",
     "invalidToken",
+    "insufficientScope",
     "notFound",
     "methodNotAllowed",
     "tooManyRequests",
@@ -158,7 +160,7 @@ const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
     "unavailable",
   ],
   asDescribed: [...describedCodes, "notImplemented"],
-  implemented: [...describedCodes, "invalidToken", "tooManyRequests"],
+  implemented: [...describedCodes, "invalidToken", "insufficientScope", "tooManyRequests"],
   unserved: ["missingToken", "invalidToken", "notImplemented"],
 };
 

@@ -1,7 +1,7 @@
 // Defines an operation of the public listener, what the served description says of it, and the parts
 // of the server that it uses.
 
-import type { Authenticator } from "../auth/authenticator.ts";
+import { type Authenticator, checkScopes } from "../auth/authenticator.ts";
 import type { AuthResult, ResolveCreator } from "../auth/caller.ts";
 import { ApiError } from "../base/errors.ts";
 import type { CalledOperation } from "../base/server-event.ts";
@@ -104,19 +104,20 @@ export function admit(
 ): ApiError | undefined | Promise<ApiError | undefined> {
   const result = authenticator.authenticate(exchange.request.headers, access);
   return result instanceof Promise
-    ? result.then((each) => admitCaller(exchange, each, rateLimit))
-    : admitCaller(exchange, result, rateLimit);
+    ? result.then((each) => admitCaller(exchange, each, access, rateLimit))
+    : admitCaller(exchange, result, access, rateLimit);
 }
 
 function admitCaller(
   exchange: Exchange,
   caller: AuthResult,
+  access: Access,
   rateLimit: RateLimit | undefined,
 ): ApiError | undefined {
   if (caller instanceof ApiError) return caller;
   exchange.caller = caller;
   exchange.rateLimit = rateLimit?.consume(caller);
-  return exchange.rateLimit?.error;
+  return exchange.rateLimit?.error ?? (access.scopes && checkScopes(caller, access));
 }
 
 /** Responds with an error to callers with credentials, and with theirs to others. Never rejects. */
@@ -126,7 +127,8 @@ export async function rejectAuthenticated(
   error: ApiError,
 ): Promise<void> {
   try {
-    const refused = await admit(exchange, { authenticator, rateLimit: undefined }, contract.access);
+    const access = { ...contract.access, scopes: undefined };
+    const refused = await admit(exchange, { authenticator, rateLimit: undefined }, access);
     exchange.reject(refused ?? error);
   } catch (failure) {
     exchange.fail(failure);

@@ -59,6 +59,7 @@ const headersOfCode: Partial<Record<ErrorCode, Readonly<Record<string, string>>>
   // RFC 6750, section 3.
   missingToken: { "WWW-Authenticate": realm },
   invalidToken: { "WWW-Authenticate": `${realm}, error="invalid_token"` },
+  insufficientScope: { "WWW-Authenticate": `${realm}, error="insufficient_scope"` },
   // The rest of the request is not read (RFC 9110, section 15.5.9), or its end is unknown.
   requestTimeout: { Connection: "close" },
   badRequest: { Connection: "close" },

@@ -151,7 +151,7 @@ export interface TextCondition {
 }
 
 /** The code of an error of the contract. */
-export type ErrorCode = 40000 | 40001 | 40002 | 40003 | 40004 | 40009 | 40100 | 40101 | 40400 | 40500 | 40800 | 41200 | 41300 | 41500 | 42800 | 42900 | 50000 | 50100 | 50300;
+export type ErrorCode = 40000 | 40001 | 40002 | 40003 | 40004 | 40009 | 40100 | 40101 | 40300 | 40400 | 40500 | 40800 | 41200 | 41300 | 41500 | 42800 | 42900 | 50000 | 50100 | 50300;
 
 /** At least one of these. */
 export interface Outcome {

@@ -23,10 +23,10 @@ function createCommand(): Command {
   const command = new Command("create").description("issue a token, and print it; it is shown only once");
   return withSettings(
     command,
-    ["tokenName", "tokenExpires", "database"],
-    async ({ tokenName: name, tokenExpires, database }) => {
+    ["tokenName", "tokenExpires", "tokenScope", "database"],
+    async ({ tokenName: name, tokenExpires, tokenScope: scopes, database }) => {
       const expiresAt = tokenExpires ?? null;
-      const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
+      const { token, record } = makeToken({ name, expiresAt, scopes }, { now: Date.now(), randomBytes });
       await withStore(database, "writable", async ({ tokens }) => {
         const taken = new OperatorError(
           `a token named "${name}" already exists; choose another name, or rotate or revoke it`,
@@ -92,15 +92,16 @@ function listCommand(): Command {
     const tokens = await withStore(database, "existing", (store) => store.tokens.list());
     const shown = all ? tokens : tokens.filter((token) => isActive(token, now));
     const summaries = shown.map((token) => toTokenSummary(token, now));
-    const rows = summaries.map(({ name, state, created, expires, revoked, lastUsed }) => [
+    const rows = summaries.map(({ name, state, scopes, created, expires, revoked, lastUsed }) => [
       name,
       state,
+      scopes ?? "all",
       created,
       expires ?? "no expiry",
       revoked ?? "-",
       lastUsed ?? "never used",
     ]);
-    const header = ["NAME", "STATE", "CREATED", "EXPIRES", "REVOKED", "LAST USED"];
+    const header = ["NAME", "STATE", "SCOPES", "CREATED", "EXPIRES", "REVOKED", "LAST USED"];
     if (shown.length === 0)
       printError('There is none. "plantstore token create --name NAME" issues a token.');
     await printStoredLines(

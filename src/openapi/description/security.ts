@@ -15,14 +15,13 @@ export function readAccess(operation: Place): Access {
     .map((each) => each.own("security"))
     .find(({ value }) => value !== undefined);
   const schemes = root.at("components", "securitySchemes");
-  const { access, accepted, refused, scopes } = readRequirements(
+  const { access, accepted, refused, unchecked } = readRequirements(
     security?.value,
     (name) => schemes.at(name).object,
   );
   const instead = accepted.length === 0 ? "; a bearer token is needed instead" : "";
   for (const name of refused) security?.note(`the security of ${name} is not accepted${instead}`);
-  for (const name of scopes)
-    security?.note(`the scope ${name} is not checked: every token may do everything`);
+  for (const name of unchecked) security?.note(`the role ${name} is not checked: every token has it`);
   return withAnyPassword(access, operation);
 }
 
@@ -48,8 +47,8 @@ function withAnyPassword(access: Access, { isLenient }: Place): Access {
 }
 
 /**
- * The requirements that the server can check (accepted, with the scopes that they require), and the
- * schemes of those that it cannot (refused).
+ * The requirements that the server can check (accepted), the schemes of those that it cannot
+ * (refused), and the roles of schemes that have no scopes (unchecked).
  *
  * @param requirements undefined where none are described, so that every request is served.
  */
@@ -57,7 +56,8 @@ export function readRequirements(requirements: unknown, schemeOf: (name: string)
   const described = Array.isArray(requirements) ? requirements.filter(isObject) : [];
   const accepted: Json[] = [];
   const refused = new Set<string>();
-  const scopes = new Set<string>();
+  const unchecked = new Set<string>();
+  const scopes: string[][] = [];
   let word: string | undefined;
   let { bearer, basic, keyHeader, isOpen }: Access = {
     bearer: false,
@@ -85,8 +85,12 @@ export function readRequirements(requirements: unknown, schemeOf: (name: string)
       continue;
     }
     accepted.push(requirement);
-    for (const scope of Object.values(requirement).flat()) scopes.add(String(scope));
+    const required = Object.values(requirement).flat().map(String);
+    const hasScopes = isOfTokens(name === undefined ? undefined : schemeOf(name));
+    scopes.push(hasScopes ? required : []);
+    if (!hasScopes) for (const role of required) unchecked.add(role);
   }
+  const needsScopes = scopes.length > 0 && scopes.every((each) => each.length > 0);
   // An operation whose only schemes are refused is not open to everybody.
   const access =
     bearer || basic !== undefined || keyHeader !== undefined || isOpen
@@ -96,15 +100,20 @@ export function readRequirements(requirements: unknown, schemeOf: (name: string)
           ...(basic !== undefined && { basic }),
           ...(word !== undefined && { scheme: word }),
           isOpen,
+          ...(needsScopes && { scopes }),
         }
       : bearerAccess;
-  return { access, accepted, refused: [...refused], scopes: [...scopes] };
+  return { access, accepted, refused: [...refused], unchecked: [...unchecked] };
 }
 
 /** The access tokens of OAuth 2 and OpenID Connect are bearer tokens. */
 function isBearer(scheme: Json | undefined): boolean {
-  const isAccessToken = scheme?.type === "oauth2" || scheme?.type === "openIdConnect";
-  return isAccessToken || isHttp(scheme, "bearer");
+  return isOfTokens(scheme) || isHttp(scheme, "bearer");
+}
+
+/** Whether a scheme has scopes. */
+function isOfTokens(scheme: Json | undefined): boolean {
+  return scheme?.type === "oauth2" || scheme?.type === "openIdConnect";
 }
 
 function isHttp(scheme: Json | undefined, word: string): boolean {

@@ -42,6 +42,12 @@ export const parseText = textThat((text) => text !== "", "is empty; give at leas
 
 export const parseTokenName = textThat(isTokenName, "is not one line of text that a terminal shows as it is");
 
+export const parseScopes = textThat(
+  // RFC 6749, section 3.3.
+  (text) => /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/.test(text),
+  "is not a list of scopes with a space between two, without double quotes and backslashes",
+);
+
 export const parseToken = textThat(
   isBearerToken,
   "is not a bearer token: letters, digits and the characters - . _ ~ + /",

@@ -22,6 +22,7 @@ import {
   parsePortOrOff,
   parsePublicUrl,
   parseRenames,
+  parseScopes,
   parseSinceTime,
   parseSwitch,
   parseText,
@@ -357,6 +358,11 @@ const commandSettings = {
     "--expires <time>",
     "lifetime of the token, 90d, 12h or never, or its end in UTC, 2027-01-31; if not set, never, and for rotate the lifetime of the previous token",
     parseExpiry,
+  ),
+  tokenScope: setting(
+    "--scope <scopes>",
+    'scopes of the token, as the contract has them, such as "plants:read plants:write"; if not set, it may do everything',
+    parseScopes,
   ),
   tokenOverlap: {
     flag: "--overlap <duration>",

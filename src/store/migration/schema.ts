@@ -54,6 +54,7 @@ const migrations: readonly ((engine: Engine) => readonly string[])[] = [
          name            text NOT NULL,
          created_at      ${int8} NOT NULL,
          expires_at      ${int8},
+         scopes          text,
          overlap_ends_at ${int8},
          revoked_at      ${int8},
          last_used_at    ${int8},

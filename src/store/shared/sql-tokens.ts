@@ -161,11 +161,11 @@ function lock(increment: 0 | 1): SqlWork<unknown> {
   return query("UPDATE token_version SET version = version + $1", [increment]);
 }
 
-function* insert({ hash, name, createdAt, expiresAt }: NewToken): SqlWork<void> {
+function* insert({ hash, name, createdAt, expiresAt, scopes }: NewToken): SqlWork<void> {
   yield* query(
-    `INSERT INTO tokens (hash, name, created_at, expires_at, creator) VALUES ($1, $2, $3, $4, $5)
+    `INSERT INTO tokens (hash, name, created_at, expires_at, scopes, creator) VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (hash) DO NOTHING`,
-    [hash, name, createdAt, expiresAt, yield* storeCreatorKey(name)],
+    [hash, name, createdAt, expiresAt, scopes ?? null, yield* storeCreatorKey(name)],
   );
 }
 

@@ -9,6 +9,8 @@ export interface NewToken {
   readonly createdAt: number;
   /** From this time on it is not accepted; null for no expiry. */
   readonly expiresAt: number | null;
+  /** With a space between two; undefined for a token that may do everything. */
+  readonly scopes?: string | undefined;
 }
 
 /** A token as it is stored. */
@@ -61,7 +63,13 @@ export function planRotation(newest: TokenRecord | undefined, rotation: Rotation
   const createdAt = Math.max(rotatedAt, newest.createdAt + 1);
   const sameLife = newest.expiresAt === null ? null : createdAt + newest.expiresAt - newest.createdAt;
   return {
-    token: { hash, name, createdAt, expiresAt: expiresAt === undefined ? sameLife : expiresAt },
+    token: {
+      hash,
+      name,
+      createdAt,
+      expiresAt: expiresAt === undefined ? sameLife : expiresAt,
+      scopes: newest.scopes,
+    },
     predecessorEndsAt: Math.min(newest.expiresAt ?? overlapEndsAt, overlapEndsAt),
   };
 }
@@ -80,6 +88,7 @@ export interface TokenUse {
 
 /** A row of the tokens table; engines differ in the type of large integers. */
 export type TokenRow = Readonly<Record<"hash" | "name", string>> &
+  Readonly<Record<"scopes", string | null>> &
   Readonly<Record<"created_at" | "creator", bigint | number | string>> &
   Readonly<Record<"expires_at" | "overlap_ends_at" | "revoked_at" | "last_used_at", bigint | string | null>>;
 
@@ -89,6 +98,7 @@ export function toTokenRecord(row: TokenRow): TokenRecord {
     name: row.name,
     createdAt: Number(row.created_at),
     expiresAt: numberOrNull(row.expires_at),
+    scopes: row.scopes ?? undefined,
     overlapEndsAt: numberOrNull(row.overlap_ends_at),
     revokedAt: numberOrNull(row.revoked_at),
     lastUsedAt: numberOrNull(row.last_used_at),

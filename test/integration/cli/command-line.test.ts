@@ -140,7 +140,7 @@ test("token create prints only the token, list prints its state, revoke revokes 
 
   const list = await command("token", "list");
   expect(list.stdout).toMatch(
-    /^NAME +STATE +CREATED +EXPIRES +REVOKED +LAST USED\nfirst +active .*\nci +active .*\n$/,
+    /^NAME +STATE +SCOPES +CREATED +EXPIRES +REVOKED +LAST USED\nfirst +active .*\nci +active .*\n$/,
   );
   expect(list.stdout).not.toContain(created.stdout.trim());
 

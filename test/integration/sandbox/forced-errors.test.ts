@@ -84,6 +84,7 @@ const faults: Record<ErrorCode, Sent | undefined> = {
   conflict: { body: plantJson(7n, "other") },
   missingToken: { authorization: "" },
   invalidToken: { authorization: "Bearer pst_unknown" },
+  insufficientScope: undefined,
   notFound: { line: "POST /plant HTTP/1.1" },
   methodNotAllowed: { line: "PUT /plants HTTP/1.1" },
   requestTimeout: { framing: "Content-Length: 100" },
