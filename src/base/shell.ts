@@ -9,8 +9,3 @@ export function shellWord(text: string): string {
 export function singleQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
-
-/** A text within double quotes, beside which a variable is read (POSIX, section 2.2.3). */
-export function withinDoubleQuotes(text: string): string {
-  return text.replaceAll(/["$`\\]/g, "\\$&");
-}

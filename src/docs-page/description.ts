@@ -65,11 +65,6 @@ export interface DescribedOperation {
   readonly requestBody?: RequestBody;
   readonly responses: Readonly<Record<string, DescribedResponse>>;
   readonly security?: readonly object[];
-  readonly "x-codeSamples"?: readonly {
-    readonly lang?: string;
-    readonly label?: string;
-    readonly source: string;
-  }[];
 }
 
 /** The operations of a path by their methods in lower case. */

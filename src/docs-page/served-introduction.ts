@@ -18,17 +18,15 @@ export function introductionOf(draft: Draft, errorName: string): string {
   const { description } = draft.document.info ?? {};
   const own = typeof description === "string" ? description.trim() : "";
   const [lead = "", ...chapters] = own.split(/^(?=## )/m).map((text) => text.trim());
-  const notes = [
-    [
-      `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(draft.contract)}.`,
-      ...describeRetries(draft.contract),
-    ].join(" "),
-    `This description is served as \`openapi.json\` and \`openapi.yaml\`.`,
-  ].filter((note) => !own.includes(note));
+  const note = [
+    `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(draft.contract)}.`,
+    ...describeRetries(draft.contract),
+  ].join(" ");
   const titles = chapters.map(titleOf);
   const added = [tokensChapter(draft.contract.access), errorsChapter(draft)].filter(
     (chapter) => !titles.includes(titleOf(chapter)),
   );
+  const notes = own.includes(note) ? [] : [note];
   return `${[lead || `${draft.contract.service}.`, ...notes, ...chapters, ...added].join("\n\n")}\n`;
 }
 
@@ -115,14 +113,19 @@ function errorsChapter({ contract, operations }: Draft): string {
       const { error, meaning } = errorRegistry[code];
       return `| ${name === undefined ? statusOf(code) : error} | ${meaning} | ${adviceFor(code, resources)} |`;
     });
+  // Folded on the page, so that the first operation is on the first screen.
   return `## Errors
 
-The HTTP parser rejects what is not well-formed HTTP with a bare 400, 431 or 505: a status line without a body,
-and the connection is closed. Every other error is one of these:
+<details><summary>What to do about each error</summary>
 
 | ${name ?? "status"} | Meaning | What to do |
 | --- | --- | --- |
-${rows.join("\n")}`;
+${rows.join("\n")}
+
+Besides these the HTTP parser rejects what is not well-formed HTTP with a bare 400, 431 or 505: a status line
+without a body, and the connection is closed.
+
+</details>`;
 }
 
 /** Tells a client what to do about an error, in the words of the contract. */

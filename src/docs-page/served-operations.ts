@@ -1,16 +1,14 @@
-// Describes the operations of the served document: the author's, with samples, examples, parameters
-// and responses of the server.
+// Describes the operations of the served document: the author's, with examples, parameters and
+// responses of the server.
 
-import { tokenField } from "../contract/access.ts";
 import type { Collection, Plant } from "../contract/contract.ts";
 import { bodyJson } from "../contract/plant.ts";
 import { capitalized, withArticle } from "../contract/words.ts";
 import type { DescribedParameters, Operation, OperationDocument } from "../http/operation.ts";
-import { parseExactJson, toExactJson } from "../json/exact-json.ts";
+import { parseExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
 import { Place } from "../openapi/document/place.ts";
 import { madeValues } from "../openapi/schema/made-values.ts";
-import { codeSamples } from "./code-samples.ts";
 import {
   type DescribedParameter,
   type Example,
@@ -23,7 +21,6 @@ import {
 } from "./description.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
 import type { ServedResponses } from "./served-responses.ts";
-import { placeholder } from "./server-address.ts";
 
 export function describeCreate(
   draft: Draft,
@@ -46,12 +43,6 @@ export function describeCreate(
   return {
     summary: `Create ${one}`,
     description: `Creates ${one}. The response is sent only after the ${words.one} is on stable storage. ${same} with the same content has the same response again; with different content it is 40009.`,
-    "x-codeSamples": codeSamples({
-      field: tokenField(access),
-      method: "POST",
-      url: placeholder + path,
-      body: json,
-    }),
     ...own,
     operationId,
     ...(parameters.length > 0 && { parameters }),
@@ -102,14 +93,11 @@ export function describeOperation(
   const { access = draft.contract.access, errors = draft.contract.errors } = operation;
   const { summary, description, parameters, isConditional, body } = described;
   const value = body === undefined ? undefined : exampleOf(draft, body);
-  const url = placeholder + sampleTarget(draft, path, parameters);
-  const sampled = value === undefined ? undefined : toExactJson(value);
   const kind = body === undefined ? "withoutBody" : "withBody";
   return {
     ...(collection !== undefined && { tags: draft.createOf(collection).tags ?? [collection.words.many] }),
     summary,
     description,
-    "x-codeSamples": codeSamples({ field: tokenField(access), method, url, body: sampled }),
     ...(body !== undefined && {
       requestBody: {
         required: true,
@@ -169,18 +157,6 @@ function withExample({ content = {}, ...body }: Partial<RequestBody> = {}, examp
   if (type === undefined || example.value === undefined || isComplete)
     return { required: true, ...body, content };
   return { required: true, ...body, content: { ...content, [type]: { ...media, examples: { example } } } };
-}
-
-/** A path with values for its parameters, and with the query parameters that are required. */
-function sampleTarget(draft: Draft, path: string, parameters: DescribedParameters): string {
-  const query = new URLSearchParams();
-  let target = path;
-  for (const [name, { schema, whenAbsent }] of Object.entries(parameters)) {
-    const value = String(exampleOf(draft, schema));
-    if (path.includes(`{${name}}`)) target = target.replace(`{${name}}`, () => encodeURIComponent(value));
-    else if (whenAbsent === undefined) query.set(name, value);
-  }
-  return query.size === 0 ? target : `${target}?${query}`;
 }
 
 /** A value for a schema: the author's example where there is one. */

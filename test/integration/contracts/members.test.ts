@@ -258,11 +258,10 @@ test("the history tells a subject of an identity provider from the token of that
   });
 });
 
-test("the description has a UUID in the samples of a path, and what a change can fail with", async () => {
+test("the description has what a change can fail with", async () => {
   const collection = await readSingle(source);
   const served = servedDocument(collection, collectionOperations(collection));
   const patch = served.paths["/members/{id}"]?.patch;
-  expect(patch?.["x-codeSamples"]?.[0]?.source).toMatch(/\/members\/[\da-f]{8}-[\da-f-]{27} /);
   const { 400: invalid, 412: failed } = patch?.responses ?? {};
   expect(invalid?.description).not.toContain("40009");
   expect(failed?.description).toContain("41200");

@@ -91,11 +91,6 @@ test("the documentation asks for what the contract does", async () => {
   const { paths, info } = json as Description;
   const create = paths["/bookings"]?.post;
   const item = paths["/bookings/{id}"];
-  const [curl, typeScript, python] = create?.["x-codeSamples"] ?? [];
-  expect(curl?.source).toContain('-H "X-API-Key: $ACCESS_TOKEN"');
-  expect(typeScript?.source).toContain('"X-API-Key": String(process.env.ACCESS_TOKEN)');
-  expect(python?.source).toContain(`"X-API-Key": os.environ['ACCESS_TOKEN']`);
-  expect(item?.get?.["x-codeSamples"]?.[0]?.source).not.toContain("ACCESS_TOKEN");
   expect(Object.keys(item?.get?.responses ?? {})).not.toContain("401");
   expect(create?.responses["401"]).toMatchObject({
     content: {
@@ -290,11 +285,8 @@ test("Basic credentials have the token as the password of any user", async () =>
   );
 
   const document = (await sendJson(`${server.url}/openapi.json`, "GET", undefined, {})).json as Description;
-  const { security, "x-codeSamples": samples = [] } = document.paths["/things"]?.post ?? {};
+  const { security } = document.paths["/things"]?.post ?? {};
   expect(security).toEqual([{ basic: [] }]);
-  expect(samples[0]?.source).toContain('-u "token:$ACCESS_TOKEN"');
-  expect(samples[1]?.source).toContain("`Basic ${btoa(`token:${process.env.ACCESS_TOKEN}`)}`");
-  expect(samples[2]?.source).toContain("base64.b64encode(");
 });
 
 test("a sandbox takes Basic credentials with any password", async () => {

@@ -1,7 +1,7 @@
 // Words for a shell: what a contract names is never run.
 
 import { expect, test } from "bun:test";
-import { shellWord, singleQuoted, withinDoubleQuotes } from "../../../src/base/shell.ts";
+import { shellWord, singleQuoted } from "../../../src/base/shell.ts";
 
 const texts = [
   "$(id)",
@@ -17,10 +17,7 @@ const texts = [
 ];
 
 test.each(texts)("%j is one word with the same characters", (text) => {
-  const dollars = withinDoubleQuotes(text);
   const words = text === "" ? `'' ${singleQuoted(text)}` : `${shellWord(text)} ${singleQuoted(text)}`;
-  const { stdout } = Bun.spawnSync(["sh", "-c", `printf '%s\\n' ${words} "${dollars}$X"`], {
-    env: { X: "!" },
-  });
-  expect(stdout.toString()).toBe(`${text}\n${text}\n${text}!\n`);
+  const { stdout } = Bun.spawnSync(["sh", "-c", `printf '%s\\n' ${words}`]);
+  expect(stdout.toString()).toBe(`${text}\n${text}\n`);
 });

@@ -5,7 +5,7 @@ import { type Page, TestBrowser } from "../../support/browser.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { eventually } from "../../support/eventually.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
-import { RunningServer } from "../../support/server.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 const browser = resources.use(new TestBrowser());
@@ -46,6 +46,26 @@ test("a server that wants a token says so in the response", async () => {
       () => dialog.innerText(),
       (text) => text.includes("4010"),
     );
+  });
+});
+
+test("the first operation begins on the first screen, and its sample and its request have all digits of an id", async () => {
+  using folder = new TemporaryFolder();
+  const contract = folder.file("large-ids.yaml");
+  const text = await Bun.file("openapi.yaml").text();
+  await Bun.write(contract, text.replace(/\bid: 1\b/g, "id: 9007199254740993"));
+  const sandbox = resources.use(await RunningSandbox.startInProcess({ args: ["--contract", contract] }));
+  await browser.visit(`${sandbox.url}/`, {}, async (page) => {
+    const box = await page.getByRole("heading", { name: "Create a plant" }).boundingBox();
+    expect(box?.y).toBeLessThan(900);
+    const section = page.getByRole("region", { name: "Create a plant", exact: true }).first();
+    await section.getByText('"id": 9007199254740993').first().waitFor();
+    await page.getByText("What to do about each error").click();
+    await page.getByText("Choose another id. The stored plant is unchanged.").waitFor();
+    const dialog = await sendRequest(page, "Create a plant");
+    await dialog.getByText("200 OK").waitFor();
+    const { text: stored } = await sandbox.control("GET", "/plants");
+    expect(stored).toContain('"id":9007199254740993,');
   });
 });
 

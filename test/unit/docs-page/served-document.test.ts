@@ -171,7 +171,7 @@ describe.each(Object.entries(contracts))("the contract of %s as it is served", (
   });
 });
 
-test("failures, header fields and samples are added in the words of the contract", () => {
+test("failures and header fields are added in the words of the contract", () => {
   const { paths, components } = serve(parcels, []);
   const { post } = paths["/parcels"] ?? {};
   expect(post?.responses["201"]?.headers).toHaveProperty("X-Request-Id");
@@ -181,7 +181,6 @@ test("failures, header fields and samples are added in the words of the contract
     error: 40009,
     message: "The id 1 already holds a different parcel, which is unchanged; choose another id.",
   });
-  expect(post?.["x-codeSamples"]?.map(({ label }) => label)).toEqual(["curl", "TypeScript", "Python"]);
   expect(components.schemas.Parcel?.properties).toMatchObject({
     sender: { pattern: "^[^\\x00]*$", examples: ["Ada Lovelace"] },
     reference: { pattern: "^[A-Z]{2}-[0-9]{4}$" },
@@ -200,7 +199,7 @@ test("failures, header fields and samples are added in the words of the contract
   expect(one?.put?.responses["501"]?.description).toContain("50100");
 });
 
-test("each collection has its operations, errors and samples, in its own words", () => {
+test("each collection has its operations and errors, in its own words", () => {
   const { paths, info } = serve(estate, []);
   const messageOf = (path: string, method: string, name: string) => {
     const examples = Object.values(paths[path]?.[method]?.responses ?? {}).flatMap(({ content }) =>
@@ -217,9 +216,6 @@ test("each collection has its operations, errors and samples, in its own words",
   expect(messageOf("/search", "post", "conflict")).toBeUndefined();
   const keys = (path: string) => paths[path]?.post?.parameters?.map(({ name }) => name);
   expect([keys("/parcels"), keys("/special-events")]).toEqual([undefined, ["Idempotency-Key"]]);
-  const curl = (path: string) => paths[path]?.post?.["x-codeSamples"]?.[0]?.source;
-  expect(curl("/couriers")).toContain('"courierId": "0190b3a4-2a1b-7c3d-8e4f-5a6b7c8d9e0f"');
-  expect(curl("/special-events")).toContain('"eventName": "Pirate workshop"');
   expect(paths["/couriers"]?.get?.tags).toEqual(["couriers"]);
   expect(info.description).toContain("Where the body has the id, creates are idempotent");
   expect(info.description).toContain("Where the server chooses it, sending the same resource again");
@@ -256,10 +252,8 @@ test("what the author wrote is kept, and merged with what the server adds", () =
   expect(info.description.match(/^## .*$/gm)).toEqual(["## Token", "## Errors", "## Tokens"]);
   const { get, patch } = paths["/it's $(x)/{the-id}"] ?? {};
   expect(get?.parameters?.map(({ name, in: place }) => [name, place])).toEqual([["the-id", "path"]]);
-  expect(get?.["x-codeSamples"]).toEqual([{ lang: "Go", source: "own()" }]);
+  expect(get).toHaveProperty("x-codeSamples", [{ lang: "Go", source: "own()" }]);
   expect(patch?.responses).toHaveProperty("501");
-  const [curl] = post?.["x-codeSamples"] ?? [];
-  expect(curl?.source).toStartWith("curl -i 'http://address-of-this-server.invalid/it'\\''s%20$(x)' \\\n");
 
   const { default: failure } = serve(books).paths["/books"]?.post?.responses ?? {};
   expect(failure?.description).toBe("A failure.");
