@@ -55,6 +55,12 @@ const fixedLimits: readonly FixedLimit[] = [
     "the server does not start",
   ],
   ["openapi/description/fields.ts", "fieldsMax", "properties of a collection", "it is not served"],
+  [
+    "transfer/content.ts",
+    "unpackedTimesMax",
+    "times the size of a gzip that is imported",
+    "import it unpacked",
+  ],
   ["process/config/sources.ts", "fileBytesMax", "bytes of a configuration file", "the command fails"],
   [
     "console/calls/plant-changes.ts",
