@@ -15,6 +15,8 @@ const token = "a-token-of-the-hotel";
 
 interface Resource {
   readonly id: string;
+  readonly room_id?: string;
+  readonly guest_id?: string;
 }
 
 /** Mistakes, each with what the kit says about it. */
@@ -33,6 +35,11 @@ const mistakes = {
 type Mistake = keyof typeof mistakes;
 
 function hotel(made: readonly Mistake[]) {
+  const all = new Map<string, Map<string, Resource>>();
+  /** Whether there are the room and the guest of a booking. */
+  const isReferred = ({ room_id, guest_id }: Resource) =>
+    (room_id === undefined || all.get("rooms")?.has(room_id) === true) &&
+    (guest_id === undefined || all.get("guests")?.has(guest_id) === true);
   const makes = (mistake: Mistake) => made.includes(mistake);
   const app = new Hono().basePath("/api/v1");
   const problem = (status: number) => {
@@ -53,9 +60,10 @@ function hotel(made: readonly Mistake[]) {
     ["bookings", "Booking"],
   ] as const) {
     const stored = new Map<string, Resource>();
+    all.set(name, stored);
     const check = ajv.compile({ $ref: `hotel#/components/schemas/${schema}` });
     const { properties } = document.components.schemas[schema];
-    const all = (query: (name: string) => string | undefined) => {
+    const listed = (query: (name: string) => string | undefined) => {
       const limit = Number(query("limit") ?? query("pageSize") ?? 20);
       const page = Number(query("page") ?? 1);
       const start = Number(query("offset") ?? (page - 1) * limit);
@@ -72,14 +80,14 @@ function hotel(made: readonly Mistake[]) {
       const resource = { ...known, ...sent };
       return check({ ...resource, id: crypto.randomUUID() }) ? (resource as Resource) : undefined;
     };
-    app.get(`/${name}`, (context) => context.json(all((each) => context.req.query(each))));
+    app.get(`/${name}`, (context) => context.json(listed((each) => context.req.query(each))));
     app.post(`/${name}`, async (context) => {
       const times = { ...(properties.created_at && { created_at: new Date().toISOString() }) };
       const resource = keep(await context.req.json().catch(() => null), {
         id: crypto.randomUUID(),
         ...times,
       });
-      if (resource === undefined) return problem(422);
+      if (resource === undefined || !isReferred(resource)) return problem(422);
       stored.set(resource.id, resource);
       const shown =
         makes("a member has another type") && name === "guests" ? { ...resource, name: 5 } : resource;

@@ -14,6 +14,7 @@ import type {
 } from "../../../../src/contract/contract.ts";
 import { formOf, pathOfPart } from "../../../../src/contract/error-format.ts";
 import { numberedId, type PlantId } from "../../../../src/contract/plant-id.ts";
+import { referenceOf } from "../../../../src/contract/references.ts";
 import { fromJson, isText } from "../../../../src/contract/stored-types.ts";
 import { withArticle } from "../../../../src/contract/words.ts";
 import { filterJson } from "../../../../src/json/json-filter.ts";
@@ -38,7 +39,7 @@ export class Contents {
   readonly contract: Contract;
   readonly collection: Collection;
   /** Values of each field, as JSON. */
-  readonly #values: ReadonlyMap<Field, readonly string[]>;
+  readonly #values: Map<Field, readonly string[]>;
   /** The text that the rules vary: "name". */
   readonly title: Field;
   /** Another text, which plants may have: "tag". */
@@ -49,7 +50,9 @@ export class Contents {
   /** Whether responses have the field, for each field; undefined if they have all. */
   readonly #shown: readonly Shown[] | undefined;
   /** The required fields besides the title, with the JSON of their examples. */
-  readonly #others: ReadonlyMap<Field, string>;
+  readonly #others: Map<Field, string>;
+  /** The fields that have the ids of a collection. */
+  readonly references: ReadonlyMap<Field, Collection>;
 
   /** Whether a response is as the contract describes it; undefined before a run has read that. */
   described: ResponseCheck | undefined;
@@ -87,7 +90,20 @@ export class Contents {
     );
     this.group = groups.find((field) => field === groupField) ?? groups[0];
     const others = fields.filter((field) => field !== title && field.isRequired);
+    const named = fields.map((field) => [field, referenceOf(field, contract.collections)] as const);
+    this.references = new Map(
+      named.filter((each): each is [Field, Collection] => each[0] !== title && each[1] !== undefined),
+    );
     this.#others = new Map(others.map((field) => [field, this.#values.get(field)?.[0] ?? "null"]));
+  }
+
+  /** Sets the id to which a field refers: a server may look whether there is such a resource. */
+  refer(field: Field, id: string): void {
+    const value = fromJson(field.type, sentText(JSON.stringify(id))) ?? field.type.parse(id);
+    if (value === undefined) return;
+    const json = field.type.toJson(value);
+    this.#values.set(field, [json]);
+    if (this.#others.has(field)) this.#others.set(field, json);
   }
 
   /** Whether responses have a field. */

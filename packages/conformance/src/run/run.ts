@@ -7,13 +7,14 @@ import { Watch } from "../failures/watch.ts";
 import { type IdRange, IdSource } from "../plants/ids.ts";
 import type { Contents } from "../requests/contents.ts";
 import { DescribedResponses } from "../requests/described-responses.ts";
-import { accepted, expectPlant } from "../requests/expectations.ts";
+import { accepted, createdId, expectPlant } from "../requests/expectations.ts";
 import { RuleContext } from "../requests/rule-context.ts";
 import type { RunState, Target } from "../requests/run-state.ts";
 import { TestClient } from "../requests/test-client.ts";
 import type { Rule } from "../rules/rule.ts";
 import type { HttpResponse } from "../wire/response-parser.ts";
 import { PlantViolation, RuleSkipped, RuleViolation } from "../wire/rule-ends.ts";
+import { checkable } from "./checked-collections.ts";
 
 export type Outcome = "holds" | "fails" | "blocked" | "skipped";
 
@@ -87,6 +88,8 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     conflict: undefined,
   };
   const startedAt = Date.now();
+  await findBasePath(state);
+  await createReferenced(state, (seed + 1) % 2 ** 32);
   const problem = await preflight(state);
   if (problem !== undefined) return { problem: reportText(problem, state.secrets) };
   const ran: RuleResult[] = [];
@@ -118,13 +121,68 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   };
 }
 
+/** Resources that refer to each other in a row; they may do so in a circle. */
+const referencesMax = 5;
+
+/** Where the URL is that of a host, the contract may say where the service is. */
+async function findBasePath(state: RunState): Promise<void> {
+  const { url } = state.target;
+  const { basePath } = state.contents.contract;
+  if (url.pathname !== "/" || basePath === "") return;
+  for (const path of ["/", basePath, "/"]) {
+    url.pathname = path;
+    const client = new TestClient(state);
+    const status = await statusOrNone(client.create(client.plant()));
+    if (status !== 404 && status !== 405) return;
+  }
+}
+
+/** The status of a response; undefined where there is none, which the preflight reports. */
+async function statusOrNone(sending: Promise<HttpResponse>): Promise<number | undefined> {
+  try {
+    return (await sending).status;
+  } catch (error) {
+    if (error instanceof RuleSkipped || error instanceof RuleViolation) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Creates a resource of each collection that the fields refer to, and what that refers to. A server
+ * that takes none is left with ids that are made up.
+ *
+ * @param seed chooses other ids than those of the run, which may check these collections, too.
+ * @param depth how many resources refer to each other until here; only the first one is sent whole.
+ */
+async function createReferenced(state: RunState, seed: number, depth = 0): Promise<void> {
+  const { contents } = state;
+  if (depth === referencesMax) return;
+  for (const [field, collection] of contents.references) {
+    if (!field.isRequired && depth > 0) continue;
+    const other = checkable(contents.contract, collection);
+    if ("skipped" in other || collection === contents.collection) continue;
+    const { idLimits, collection: checked } = other.contents;
+    const ids = new IdSource(seed, idLimits, checked.id.format ?? "int64");
+    const own: RunState = { ...state, contents: other.contents, ids, watches: [] };
+    await createReferenced(own, (seed + 1) % 2 ** 32, depth + 1);
+    const client = new TestClient(own);
+    try {
+      contents.refer(
+        field,
+        decodeURIComponent(createdId(other.contents, await client.create(client.plant()))),
+      );
+    } catch (error) {
+      if (!(error instanceof RuleSkipped || error instanceof RuleViolation)) throw error;
+    }
+  }
+}
+
 /**
  * Creates two plants. Returns why that is impossible, and else remembers what is wrong with the
  * responses: a rule that builds on plain creates cannot be judged where they go wrong.
  */
 async function preflight(state: RunState): Promise<string | undefined> {
-  const { url } = state.target;
-  let client = new TestClient(state);
+  const client = new TestClient(state);
   for (const tag of [undefined, "preflight"]) {
     const id = client.id();
     const name = `preflight ${id % 1_000n}`;
@@ -132,14 +190,6 @@ async function preflight(state: RunState): Promise<string | undefined> {
     try {
       let response = await client.create(body);
       if (response.status >= 500) response = await client.create(body);
-      if ([404, 405].includes(response.status) && url.pathname === "/") {
-        // The URL is that of a host: the contract may say where the service is.
-        url.pathname = state.contents.contract.basePath;
-        const below = new TestClient(state);
-        const found = await below.create(body);
-        if ([404, 405].includes(found.status)) url.pathname = "/";
-        else [client, response] = [below, found];
-      }
       if (tag === undefined && response.status >= 300) return describeRejection(response, state);
       expectPlant(state.contents, response, { name, tag });
     } catch (error) {
