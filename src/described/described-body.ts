@@ -5,7 +5,7 @@ import { ApiError } from "../base/errors.ts";
 import { faultIn } from "../contract/schema-check.ts";
 import { parseExactJson, toExactJson } from "../json/exact-json.ts";
 import { filterJson } from "../json/json-filter.ts";
-import { isObject, type Json } from "../json/json-values.ts";
+import { isDeeper, isObject, type Json } from "../json/json-values.ts";
 import { decodeUtf8 } from "../json/utf8.ts";
 import { checkOf } from "../openapi/description/checks.ts";
 import { isJsonFormat, matchesMedia } from "../openapi/description/described-operation.ts";
@@ -13,6 +13,7 @@ import { expandSchema } from "../openapi/description/expanded-schema.ts";
 import { type Place, readableAsync } from "../openapi/document/place.ts";
 import { filterOf } from "../openapi/schema/directions.ts";
 import { propertiesOf } from "../openapi/schema/restrictions.ts";
+import { nestingMax } from "../openapi/schema/values.ts";
 import { objectOfPairs, type Pair } from "./sent-values.ts";
 
 /**
@@ -101,7 +102,10 @@ async function parseBody(
   if (isForm) return { value: objectOfPairs([...new URLSearchParams(text)], schema) };
   if (!isJsonFormat(type)) return { value: text };
   try {
-    return { value: parseExactJson(text) };
+    const value = parseExactJson(text);
+    if (!isDeeper(value, nestingMax)) return { value };
+    const most = `${nestingMax} arrays and objects within each other`;
+    return new ApiError("invalidJson", `The body has more than ${most}.`);
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
     return new ApiError("invalidJson", `The body is not JSON: ${error.message}.`);

@@ -54,3 +54,12 @@ export function numberText(value: unknown): string | undefined {
 export function isJsonText(text: string): boolean {
   return /^\s*\{/.test(text);
 }
+
+/**
+ * Whether a value has more arrays and objects within each other. JSON.parse reads deeper nesting than
+ * JSON.stringify writes, which takes seconds to find that out.
+ */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
+}

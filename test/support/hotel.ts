@@ -1,18 +1,20 @@
-// The operations of a hotel, as the module of --extend has them, without types.
+// The operations of a hotel for --extend: those of docs/operations.md, and a report.
 
-export const hotelOperations = `
-import { error, implement } from "plantstore";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { codeBlocks } from "./markdown.ts";
 
-export default implement({
-  async "POST /bookings/{bookingId}/cancel"({ path, body, store }) {
-    return store.transaction(async ({ bookings }) => {
-      const booking = await bookings.get(path.bookingId);
-      if (booking === undefined) return error(404, "There is no such booking.");
-      if (booking.status === "cancelled") return error(409, "The booking is cancelled already.");
-      return bookings.patch(path.bookingId, { status: "cancelled", note: body?.reason ?? null });
-    });
-  },
+const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
 
+/** The program of the page. */
+export const hotelProgram =
+  codeBlocks(page).find(({ language }) => language === "ts hotel-operations.ts")?.text ?? "";
+
+const operations = `
+import { implement } from "plantstore";
+import documented from "./hotel-operations.ts";
+
+const reports = implement({
   async "GET /reports/occupancy"({ query: { from, to }, store }) {
     const { bookings } = store.collections;
     const nights = new Map();
@@ -24,16 +26,15 @@ export default implement({
     const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
     return [...nights].map(([room_id, count]) => ({ room_id, nights: count, share: count / days }));
   },
-
-  async "POST /bookings"({ body, store }) {
-    return store.transaction(async ({ bookings, rooms }) => {
-      if ((await rooms.get(body.room_id)) === undefined) return error(422, "There is no such room.");
-      const others = await bookings.list({ where: { room_id: body.room_id } });
-      const isTaken = others.some(
-        ({ from, to, status }) => status !== "cancelled" && from < body.to && body.from < to,
-      );
-      return isTaken ? error(409, "The room is taken.") : bookings.create(body);
-    });
-  },
 });
+
+export default [documented, reports];
 `;
+
+/** Writes the modules into a folder, and returns the path of the one for --extend. */
+export function writeHotelOperations(folder: string): string {
+  writeFileSync(join(folder, "hotel-operations.ts"), hotelProgram);
+  const path = join(folder, "operations.ts");
+  writeFileSync(path, operations);
+  return path;
+}

@@ -11,6 +11,7 @@ const packages: Readonly<Record<string, string>> = {
   nginx: "nginx-light",
   promtool: "prometheus",
   psql: "postgresql-client",
+  pytest: "python3-pytest",
   "systemd-analyze": "systemd",
 };
 

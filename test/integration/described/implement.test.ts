@@ -6,14 +6,13 @@ import { writeFileSync } from "node:fs";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";
-import { hotelOperations } from "../../support/hotel.ts";
+import { writeHotelOperations } from "../../support/hotel.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const folder = new TemporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
-const operations = folder.file("operations.ts");
-writeFileSync(operations, hotelOperations);
+const operations = writeHotelOperations(folder.path);
 
 const room = { number: "101", kind: "double", price: { amount: 80.5, currency: "EUR" } };
 const guest_id = crypto.randomUUID();
@@ -46,7 +45,7 @@ describe.each(engines.filter(({ name }) => name !== "citus"))("a hotel on $name"
     const again = await request("POST", path);
     expect(again.status).toBe(409);
     expect(again.headers.get("content-type")).toBe("application/problem+json");
-    expect(again.json).toMatchObject({ status: 409, detail: "The booking is cancelled already." });
+    expect(again.json).toMatchObject({ status: 409, detail: "It is cancelled already." });
     expect(await request("POST", `/bookings/${nobody}/cancel`)).toMatchObject({
       status: 404,
       json: { status: 404, detail: "There is no such booking." },
@@ -65,6 +64,15 @@ describe.each(engines.filter(({ name }) => name !== "citus"))("a hotel on $name"
     expect(answer.status).toBe(status);
     expect(answer.headers.get("content-type")).toBe("application/problem+json");
     expect(JSON.stringify(answer.json)).toContain(message);
+  });
+
+  test("a body of 50,000 arrays within each other is rejected: JSON.stringify takes seconds to fail on it", async () => {
+    const body = `{"room_id":"${nobody}","x":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;
+    const { status, text } = await hotel.request("POST", "/bookings", body);
+    expect({ status, text }).toEqual({
+      status: 422,
+      text: expect.stringContaining("500 arrays and objects within each other"),
+    });
   });
 
   test("a request without the described token is rejected", async () => {

@@ -6,13 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { contractFile } from "../../support/contract-sandbox.ts";
-import {
-  BackgroundScript,
-  performBlock,
-  runScriptOrThrow,
-  runtimes,
-  ShellSession,
-} from "../../support/guide.ts";
+import { performBlock, runtimes, ShellSession } from "../../support/guide.ts";
+import { hotelProgram } from "../../support/hotel.ts";
 import { type CodeBlock, codeBlocks, outputAfter } from "../../support/markdown.ts";
 import { checkTypes, generateTypes, npmEnvironment, packServer } from "../../support/npm-packages.ts";
 import { reservePort } from "../../support/ports.ts";
@@ -102,41 +97,6 @@ describeIfInstalled("curl", "the steps of the guide", () => {
       expect(await runIn(project, [bun, "service.ts"])).toMatchObject({ exitCode: 0, stdout: "401\n" });
     });
 
-    test.each(["SQLite", "PostgreSQL"])(
-      "the operations of a hotel on %s cancel once, and book a room for one of 20 clients",
-      async (engine) => {
-        const own = engine === "SQLite" ? "sqlite:hotel.db" : (await postgres.newDatabase()).address;
-        copyFileSync(contractFile("hotel.yaml"), join(project, "hotel.yaml"));
-        writeFileSync(join(project, "hotel-operations.ts"), textOf("hotel-operations.ts"));
-        const hotelPort = reservePort();
-        const command = (rest: string) => `node_modules/.bin/plantstore ${rest} --database '${own}'`;
-        await runScriptOrThrow(command("migrate --contract hotel.yaml"), project);
-        const token = (await runScriptOrThrow(command("token create --name hotel"), project)).trim();
-        const flags = `--extend hotel-operations.ts --port ${hotelPort} --admin-port off`;
-        await using server = new BackgroundScript(`exec ${command(`serve ${flags}`)}`, project);
-        await server.listens(hotelPort);
-        const send = async (path: string, body: object = {}) => {
-          const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-          const url = `http://127.0.0.1:${hotelPort}/api/v1${path}`;
-          const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-          return { status: response.status, json: (await response.json()) as { readonly id: string } };
-        };
-        const price = { amount: 80, currency: "EUR" };
-        const { json: room } = await send("/rooms", { number: "101", kind: "double", price });
-        const dates = { guest_id: crypto.randomUUID(), from: "2027-01-01", to: "2027-01-02" };
-        const booked = await Promise.all(
-          Array.from({ length: 20 }, () => send("/bookings", { room_id: room.id, ...dates })),
-        );
-        const statuses = booked.map(({ status }) => status).toSorted();
-        expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
-        const id = booked.find(({ status }) => status === 201)?.json.id;
-        expect((await send(`/bookings/${id}/cancel`, { reason: "ill" })).status).toBe(200);
-        expect((await send(`/bookings/${id}/cancel`)).status).toBe(409);
-        expect((await send(`/bookings/${id}/cancel`, { reason: 5 })).status).toBe(400);
-      },
-      stepMsMax,
-    );
-
     test.each([
       ["bundler", "preserve"],
       ["nodenext", "nodenext"],
@@ -154,7 +114,7 @@ describeIfInstalled("curl", "the steps of the guide", () => {
       const alone = { lib: ["esnext", "dom"], types: [], skipLibCheck: false };
       await checkTypes(project, ["operations.ts"], { ...settings, ...alone, module, moduleResolution });
       writeFileSync(join(project, "hotel.ts"), await generateTypes(contractFile("hotel.yaml"), types));
-      writeFileSync(join(project, "hotel-operations.ts"), textOf("hotel-operations.ts"));
+      writeFileSync(join(project, "hotel-operations.ts"), hotelProgram);
       await checkTypes(project, ["hotel-operations.ts"], { ...settings, module, moduleResolution });
       // They are types, not any.
       writeFileSync(join(project, "wrong.ts"), 'import { text } from "plantstore"; text(1);');

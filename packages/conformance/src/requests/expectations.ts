@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ErrorCode, errorRegistry } from "../../../../src/base/errors.ts";
 import { type ErrorFormat, type ErrorShape, formOf, partsOf } from "../../../../src/contract/error-format.ts";
+import { isDeeper } from "../../../../src/json/json-values.ts";
 import { decodeUtf8 } from "../../../../src/json/utf8.ts";
 import { escapeCharacter } from "../failures/transcript-text.ts";
 import { type HttpResponse, headerOf } from "../wire/response-parser.ts";
@@ -234,10 +235,5 @@ export function shorten(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
-/** JSON.parse reads deeper nesting than JSON.stringify writes, which takes 2 s to find that out. */
+/** Levels of a value that a report shows. */
 const levelsMax = 1_000;
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
-}

@@ -132,7 +132,8 @@ async function findBasePath(state: RunState): Promise<void> {
   for (const path of ["/", basePath, "/"]) {
     url.pathname = path;
     const client = new TestClient(state);
-    const status = await statusOrNone(client.create(client.plant()));
+    // A body that stores nothing where a member is required: routes are found before bodies are judged.
+    const status = await statusOrNone(client.create("{}"));
     if (status !== 404 && status !== 405) return;
   }
 }
