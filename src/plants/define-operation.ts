@@ -206,10 +206,19 @@ export function toReply(result: Reply | JsonValue, status = 200): Reply {
     Number.isInteger(result.status) &&
     Object.keys(result).every((name) => replyMembers.includes(name));
   if (isReply) return result as unknown as Reply;
-  const jsonText = toExactJson(result);
-  if (jsonText === undefined)
-    throw new TypeError(`An operation has returned ${typeof result}; return JSON, or { status: 204 }`);
+  // A Map, bytes or a stream would be sent as an empty object.
+  const isJson = !isObject(result) || "toJSON" in result || isPlain(result);
+  const jsonText = isJson ? toExactJson(result) : undefined;
+  if (jsonText === undefined) {
+    const kind = isObject(result) ? result.constructor?.name : typeof result;
+    throw new TypeError(`An operation has returned ${kind}; return JSON, or { status: 204 }`);
+  }
   return { status, jsonText };
+}
+
+/** Whether an object is a literal, or that of a class without contents of its own kind. */
+function isPlain(value: object): boolean {
+  return Object.prototype.toString.call(value) === "[object Object]";
 }
 
 /** Sends a reply. Returns an error instead if there is no memory for its body. */

@@ -18,6 +18,24 @@ export function ownCall<Types extends CollectionTypes>(call: OperationCall): Own
   return { caller, url, headers, contract, store: ownStore(call) };
 }
 
+/** `--idle-seconds-max` would soon close the connection without a response. */
+const handlerMsMax = 60_000;
+
+/** Rejects if a handler has not responded after a time. What it does later is nobody's response. */
+export async function withinTime<Value>(
+  handle: () => Promise<Value> | Value,
+  msMax = handlerMsMax,
+): Promise<Value> {
+  const late = Promise.withResolvers<never>();
+  const fail = () => late.reject(new Error(`An operation has not responded in ${msMax / 1_000} s`));
+  const timer = setTimeout(fail, msMax);
+  try {
+    return await Promise.race([Promise.try(handle), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** An error for a handler to return or throw: by its name or number, or by the HTTP status. */
 export function error(code: ApiError["code"], message: string): ApiError {
   return new ApiError(code, message);
@@ -35,6 +53,6 @@ export function defineOwnOperation<
   return defineOperation<Declared, Body>({
     ...options,
     handle: (call: OperationCall & DeclaredInput<Declared, Body>) =>
-      handle({ ...ownCall(call), parameters: call.parameters, body: call.body }),
+      withinTime(() => handle({ ...ownCall(call), parameters: call.parameters, body: call.body })),
   });
 }

@@ -66,10 +66,12 @@ export class ServerProcess implements AsyncDisposable {
       this.#exit(notice("second signal, exiting immediately", { signal })),
     );
     if (config.extend !== undefined) {
-      // A promise that an operation of one's own does not await must not end the process.
+      // What an operation of one's own does not await, or leaves to a timer, must not end the process.
       const report = (error: unknown) => emit({ kind: "internalError", requestId: "--extend", error });
-      process.on("unhandledRejection", report);
-      this.resources.defer(() => void process.off("unhandledRejection", report));
+      for (const event of ["unhandledRejection", "uncaughtException"]) {
+        process.on(event, report);
+        this.resources.defer(() => void process.off(event, report));
+      }
     }
     this.storeEvents = {
       onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),

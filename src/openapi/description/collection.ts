@@ -61,14 +61,14 @@ export async function findCollections(
     }
   }
   const withItems = found.filter(({ item }) => item !== undefined);
-  if (withItems.length > 0) return withItems;
-  if (found.length === 1) return found;
-  for (const { operation, path } of found)
-    faults.set(
-      operation.place.pointer,
-      operation.place.error(`there is no path of one resource, such as ${path}/{id}, beside it`),
-    );
-  return [];
+  if (withItems.length === 0 && found.length === 1) return found;
+  for (const { operation, path, item } of found)
+    if (item === undefined)
+      faults.set(
+        operation.place.pointer,
+        operation.place.error(`there is no path of one resource, such as ${path}/{id}, beside it`),
+      );
+  return withItems;
 }
 
 async function readDescribed(root: Place, operation: DescribedOperation): Promise<DescribedCollection> {

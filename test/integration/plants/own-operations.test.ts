@@ -4,8 +4,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ServerEvent } from "../../../src/base/server-event.ts";
 import { ApiError, defineOperation, type Operation } from "../../../src/index.ts";
+import { withinTime } from "../../../src/plants/own-operation.ts";
 import { engines } from "../../support/engines.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
+import { settled } from "../../support/settled.ts";
 
 type Handle = Parameters<typeof defineOperation>[0]["handle"];
 
@@ -40,6 +42,8 @@ const outcomes: Readonly<Record<string, readonly [handle: Handle, status: number
 const failures: Readonly<Record<string, readonly [handle: Handle, logged: string]>> = {
   nothing: [() => undefined as never, "returned undefined"],
   aFunction: [() => (() => 1) as never, "returned function"],
+  aMap: [() => new Map([["a", 1]]) as never, "returned Map"],
+  bytes: [() => new Uint8Array([1]) as never, "returned Uint8Array"],
   aCycle: [
     () => {
       const cycle: Record<string, unknown> = {};
@@ -81,6 +85,10 @@ const operations: Operation[] = Object.entries({ ...outcomes, ...failures }).map
     handle,
   }),
 );
+
+test("a handler that never responds is an exception after a time", async () => {
+  expect(await settled(withinTime(() => new Promise(() => undefined), 1))).toThrow("has not responded in");
+});
 
 describe.each(engines)("on $name", ({ createTestStore }) => {
   const resources = new AsyncDisposableStack();

@@ -36,6 +36,9 @@ export default [
     path: "/forgets",
     handle: () => {
       void Promise.reject(new Error("nobody awaits this"));
+      setTimeout(() => {
+        throw new Error("nobody catches this");
+      }, 1);
       return { done: true };
     },
   }),
@@ -87,10 +90,11 @@ describe.each(engines.filter(({ name }) => name !== "citus"))("on $name", ({ cre
   );
 });
 
-test("a promise that nobody awaits is in the log, and the server goes on", async () => {
+test("a promise that nobody awaits and an exception of a timer are in the log, and the server goes on", async () => {
   await using server = await RunningServer.start({ args });
   const options = { method: "POST", headers: tokenHeaders(await server.createToken()) };
   for (const _ of [1, 2]) expect((await fetch(`${server.url}/forgets`, options)).status).toBe(200);
-  await server.logged((line) => JSON.stringify(line).includes("nobody awaits this"));
+  for (const message of ["nobody awaits this", "nobody catches this"])
+    await server.logged((line) => JSON.stringify(line).includes(message));
   expect((await fetch(`${server.url}/forgets`, options)).status).toBe(200);
 });
