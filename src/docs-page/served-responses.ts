@@ -18,6 +18,7 @@ export class ServedResponses {
   readonly #draft: Draft;
   readonly #errorSchema: { readonly $ref: string };
   readonly #failures: FailureResponses;
+  readonly #basePath: string;
 
   /** @param errorName the name of the schema of errors. */
   constructor(
@@ -26,6 +27,7 @@ export class ServedResponses {
   ) {
     const { contract, operations } = draft;
     this.#draft = draft;
+    this.#basePath = basePath;
     this.#errorSchema = { $ref: `#/components/schemas/${errorName}` };
     this.#failures = new FailureResponses(contract, operations, { basePath, errorSchema: this.#errorSchema });
   }
@@ -40,7 +42,7 @@ export class ServedResponses {
     for (const [status, { description, headers, returns }] of Object.entries(successes))
       responses[status] = {
         description,
-        headers: { ...commonHeaders(), ...headers },
+        headers: { ...commonHeaders(), ...this.#withBasePath(headers) },
         ...(returns !== undefined && {
           content: { [jsonType]: { schema: this.#schemaOf(returns, operation) } },
         }),
@@ -62,6 +64,15 @@ export class ServedResponses {
       else if (this.#hasOurShape(described, operation)) responses[status] = merged(described, failure);
     }
     return responses;
+  }
+
+  /** Header fields with the addresses in their examples as this server has them. */
+  #withBasePath(headers: OperationDocument["responses"][string]["headers"] = {}): Record<string, object> {
+    const addressed = (field: { readonly example?: unknown }) =>
+      typeof field.example === "string"
+        ? { ...field, example: field.example.replace(/^<\//, `<${this.#basePath}/`) }
+        : field;
+    return Object.fromEntries(Object.entries(headers).map(([name, field]) => [name, addressed(field)]));
   }
 
   #headersOf({ kind, path }: FailingOperation, status: string): Record<string, object> {

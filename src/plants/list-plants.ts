@@ -19,6 +19,8 @@ export function listOperation(collection: Collection): Operation {
   const listPath = described?.path ?? collection.path;
   const response = described?.response ?? create.response ?? wholeOf(collection);
   const isByAfter = shape.paging === "after";
+  const lastId = encodeURIComponent(String(collection.examples[0]?.id));
+  const nextPage = { after: lastId, offset: 100, page: 2 }[shape.paging];
 
   return defineOperation({
     operationId: operationName("list", words.many),
@@ -42,7 +44,7 @@ export function listOperation(collection: Collection): Operation {
           Link: {
             description: 'The address of the next page, with `rel="next"`; absent on the last page.',
             schema: { type: "string" },
-            example: `<${listPath}?${shape.limit.name}=100&${shape.pagingName}=${isByAfter ? "9007199254740993" : 2}>; rel="next"`,
+            example: `<${listPath}?${shape.limit.name}=100&${shape.pagingName}=${nextPage}>; rel="next"`,
           },
         },
         returns: "list",

@@ -221,6 +221,15 @@ test("each collection has its operations and errors, in its own words", () => {
   expect(info.description).toContain("Where the server chooses it, sending the same resource again");
 });
 
+test("the next page of a list has the base path, and an id as the contract has them", async () => {
+  const contract = await readFile("hotel.yaml");
+  const operations = contract.collections.flatMap((each) => collectionOperations(each));
+  const served = JSON.stringify(servedDocument(contract, operations, "/api/v1"));
+  expect(served).toContain("</api/v1/rooms?limit=100&offset=100>");
+  expect(served).toContain("</api/v1/guests?pageSize=100&page=2>");
+  expect(served).toMatch(/<\/api\/v1\/bookings\?limit=100&cursor=[\da-f-]{36}>/);
+});
+
 test("a description of other operations alone is served, and is a page", () => {
   const { paths } = estate.document;
   const document = { ...estate.document, paths: { "/search": paths?.["/search"] ?? {} } };
