@@ -1,6 +1,7 @@
 // A Citus cluster, as a server uses it: reads the shard map, and keeps a queue and connections for
 // each node that has plants. Everything but creates goes to the coordinator.
 
+import { CoalescedWork } from "../../base/coalesced-work.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import type { Emit } from "../../base/server-event.ts";
 import type { CreateQueue, GroupCommitLimits, QueueContext, QueueLimits } from "../group-commit.ts";
@@ -85,15 +86,14 @@ async function bytesOnNodes(connection: Queries): Promise<number> {
 
 class CitusQueues extends NodeQueues {
   readonly #coordinator: Coordinator;
-  readonly #emit: Emit;
   readonly #timer: Timer;
-  #reading: Promise<void> | undefined;
+  readonly #reads: CoalescedWork<void>;
   #isClosed = false;
 
   constructor(coordinator: Coordinator, maps: ShardMaps, limits: GroupCommitLimits, context: QueueContext) {
     super(limits, context);
     this.#coordinator = coordinator;
-    this.#emit = context.emit;
+    this.#reads = new CoalescedWork(() => this.#read(context.emit));
     this.#use(maps);
     this.#timer = setInterval(() => this.#refresh(), readMapMs);
   }
@@ -101,26 +101,24 @@ class CitusQueues extends NodeQueues {
   override async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await this.#reading;
+    await this.#reads.settled();
     await super.close();
   }
 
   #use(maps: ShardMaps): void {
     const { collections } = this.#coordinator.contract;
-    const nodes = new Map([...maps.values()].flatMap((map) => [...map.nodes]));
-    const names = [...nodes.keys()];
-    if (!collections.every(({ table }) => maps.has(table))) names.push(coordinatorName);
-    this.update(
-      names,
-      ({ table }, id) => maps.get(table)?.nodeOf(id) ?? coordinatorName,
-      (name) =>
-        name === coordinatorName ? this.#openCoordinator() : this.#open(name, nodes.get(name) as Shard),
-    );
+    const nodes = new Map<string, () => NodeStore>();
+    for (const map of maps.values())
+      for (const [name, shard] of map.nodes) nodes.set(name, () => this.#open(name, shard));
+    if (!collections.every(({ table }) => maps.has(table)))
+      nodes.set(coordinatorName, () => this.#openCoordinator());
+    this.update(nodes, ({ table }, id) => maps.get(table)?.nodeOf(id) ?? coordinatorName);
   }
 
   #open(name: string, { host, port }: Shard): CitusNode {
     const { url, primary, onUnavailable } = this.#coordinator;
     return new CitusNode({
+      name,
       url: { ...url, hosts: url.hosts.slice(0, 1).map((first) => ({ ...first, host, port })) },
       coordinator: primary,
       onUnavailable: (reason) => onUnavailable(`${name}: ${reason}`),
@@ -132,6 +130,7 @@ class CitusQueues extends NodeQueues {
   #openCoordinator(): NodeStore {
     const { primary, contract, onUnavailable } = this.#coordinator;
     return {
+      name: coordinatorName,
       isUp: true,
       create: (batch, createdAt = Date.now()) => createPlants(primary, batch, createdAt, onUnavailable),
       assertWritable: () => primary.once((pool) => probe(pool, contract)),
@@ -139,27 +138,20 @@ class CitusQueues extends NodeQueues {
     };
   }
 
-  /** Reads the shard map again. The map in use stays if there is none, or no coordinator. */
   #refresh(): void {
-    if (this.#isClosed) return;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
+    if (!this.#isClosed) void this.#reads.run();
   }
 
-  async #read(): Promise<void> {
+  /** Reads the shard map again. The map in use stays if there is none, or no coordinator. */
+  async #read(emit: Emit): Promise<void> {
     try {
       const maps = await this.#coordinator.primary.once(readShardMaps);
       if (maps.size > 0 && !this.#isClosed) this.#use(maps);
     } catch (error) {
       // Nobody awaits a refresh.
-      if (classifyError(error) === "internalError")
-        this.#emit({ kind: "internalError", requestId: "citus", error });
-      else
-        this.#emit({
-          kind: "storeTaskFailed",
-          reason: `the shard map cannot be read: ${errorReason(error)}`,
-        });
+      const reason = `the shard map cannot be read: ${errorReason(error)}`;
+      if (classifyError(error) !== "internalError") emit({ kind: "storeTaskFailed", reason });
+      else emit({ kind: "internalError", requestId: "citus", error });
     }
   }
 }

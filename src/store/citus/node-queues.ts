@@ -15,10 +15,7 @@ import {
 import type { PlantStore } from "../plant-store.ts";
 
 /** The plants of one node, which responds at once while it is down: its queue is never full. */
-export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable"> {
-  readonly isUp: boolean;
-  /** See StoreNode. */
-  readonly down?: AbortSignal;
+export interface NodeStore extends StoreNode, Pick<PlantStore, "create" | "assertWritable"> {
   /** Called when no more batches come. */
   close(): Promise<void>;
 }
@@ -26,7 +23,7 @@ export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable">
 /** Returns the name of the node that has a plant. */
 type NameOf = (collection: Collection, id: PlantId) => string;
 
-interface NodeQueue extends StoreNode {
+interface NodeQueue {
   readonly node: NodeStore;
   readonly queue: GroupCommit;
 }
@@ -55,41 +52,33 @@ export class NodeQueues implements CreateQueue {
    * Follows a change of the cluster. Plants that are queued for a node that is gone are still
    * committed by it.
    *
-   * @param names the names of the nodes, at least one.
+   * @param nodes opens each node, of which there is at least one, by its name.
    * @param nameOf the name of the node of a plant, one of them.
-   * @param open opens a node that is new.
    */
-  update(names: readonly string[], nameOf: NameOf, open: (name: string) => NodeStore): void {
+  update(nodes: ReadonlyMap<string, () => NodeStore>, nameOf: NameOf): void {
     for (const [name, nodeQueue] of this.#queues) {
-      if (names.includes(name)) continue;
+      if (nodes.has(name)) continue;
       this.#queues.delete(name);
       const drained = drain(nodeQueue).finally(() => this.#retired.delete(nodeQueue));
       this.#retired.set(nodeQueue, drained);
     }
-    for (const name of names) {
+    for (const [name, open] of nodes) {
       if (this.#queues.has(name)) continue;
-      const node = open(name);
-      const queue = new GroupCommit(node, this.#limits, this.#context);
-      this.#queues.set(name, {
-        name,
-        get isUp() {
-          return node.isUp;
-        },
-        get down() {
-          return node.down;
-        },
-        node,
-        queue,
-      });
+      const node = open();
+      this.#queues.set(name, { node, queue: new GroupCommit(node, this.#limits, this.#context) });
     }
     this.#nameOf = nameOf;
   }
 
   create(pending: PendingCreate): void {
-    this.nodeOf(pending.collection, pending.plant.id).queue.create(pending);
+    this.#queueOf(pending.collection, pending.plant.id).queue.create(pending);
   }
 
-  nodeOf(collection: Collection, id: PlantId): NodeQueue {
+  nodeOf(collection: Collection, id: PlantId): StoreNode {
+    return this.#queueOf(collection, id).node;
+  }
+
+  #queueOf(collection: Collection, id: PlantId): NodeQueue {
     const name = this.#nameOf(collection, id);
     const nodeQueue = this.#queues.get(name);
     if (nodeQueue === undefined) throw new Error(`The plant ${id} belongs to no node: ${name}`);
@@ -122,7 +111,7 @@ export class NodeQueues implements CreateQueue {
   }
 
   get nodesUp(): ReadonlyMap<string, boolean> {
-    return new Map([...this.#queues].map(([name, { isUp }]) => [name, isUp]));
+    return new Map([...this.#queues].map(([name, { node }]) => [name, node.isUp]));
   }
 
   async close(): Promise<void> {

@@ -6,21 +6,19 @@ import { unlessAborted } from "../../base/time-limit.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../plant-store.ts";
 import type { PostgresUrl } from "../postgres/connection-url.ts";
 import { DatabaseError } from "../postgres/driver.ts";
-import { classifyError, errorReason, isUndefinedTable } from "../postgres/errors.ts";
+import { errorReason, isUndefinedTable } from "../postgres/errors.ts";
 import type { HostPool } from "../postgres/host-pool.ts";
 import { createPlants } from "../postgres/plants.ts";
 import { type Commits, Primary, retry } from "../postgres/primary.ts";
 import type { NodeStore } from "./node-queues.ts";
 
-/** After losing connections for this long, a node is down: nothing waits for it any more. */
-const lostMsMax = 800;
-
 /** How often a node shows that it responds, also where no plant is created on it. */
 const checkMs = 250;
 
 /**
- * Checks that come while the node does not respond to an earlier one: then it is down. Where this thread
- * is busy they come late, too, so that the time does not count against the node.
+ * Checks in a row that a node fails, or that come while it does not respond to an earlier one: then it
+ * is down, and nothing waits for it any more. Where this thread is busy they come late, too, so that the
+ * time does not count against the node.
  */
 const missedChecksMax = 3;
 
@@ -34,6 +32,7 @@ const probePauseMs = 250;
 const copyRowsMin = 4;
 
 interface NodeOptions {
+  readonly name: string;
   /** Names this node alone. */
   readonly url: PostgresUrl;
   /** Commits what the node rejects because it has no plants any more. */
@@ -44,21 +43,20 @@ interface NodeOptions {
 }
 
 export class CitusNode implements Commits, NodeStore {
+  readonly name: string;
   readonly #options: NodeOptions;
   readonly #connections: Primary;
-  /** The start of the first failed attempt since the last success. */
-  #lostAt: number | undefined;
   readonly #checks: Timer;
-  /** The checks since the one that the node has not responded to; undefined if there is none. */
-  #missedChecks: number | undefined;
-  #downReason: string | undefined;
+  #isChecking = false;
+  #missedChecks = 0;
   #down = new AbortController();
   #isClosed = false;
 
   constructor(options: NodeOptions) {
+    this.name = options.name;
     this.#options = options;
     this.#connections = new Primary({ ...options.url, copyRowsMin });
-    this.#checks = setInterval(() => this.#check(), checkMs);
+    this.#checks = setInterval(() => void this.#check(), checkMs);
   }
 
   /** Aborted when the node is down; another one once it is up again. */
@@ -67,7 +65,7 @@ export class CitusNode implements Commits, NodeStore {
   }
 
   get isUp(): boolean {
-    return this.#downReason === undefined;
+    return !this.down.aborted;
   }
 
   /** Commits a batch. While the node is down, and when it goes down, its plants are `unavailable` at once. */
@@ -93,15 +91,11 @@ export class CitusNode implements Commits, NodeStore {
   }
 
   async once<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
-    const startedAt = performance.now();
     try {
-      const result = await this.#connections.once(work);
-      this.#lostAt = undefined;
-      return result;
+      return await this.#connections.once(work);
     } catch (error) {
       // The node itself responds, but has lost another that it sent plants on to.
       if (error instanceof DatabaseError && error.code?.startsWith("08")) this.#options.onOutdated();
-      else if (classifyError(error) === "connectionLost") this.#lose(error, startedAt);
       throw error;
     }
   }
@@ -111,7 +105,7 @@ export class CitusNode implements Commits, NodeStore {
    * and waits for the disk and the standby.
    */
   async assertWritable(): Promise<void> {
-    if (this.#downReason !== undefined) throw new Error(this.#downReason);
+    this.down.throwIfAborted();
     await this.once(commitMessage);
   }
 
@@ -122,28 +116,24 @@ export class CitusNode implements Commits, NodeStore {
   }
 
   /** Asks the node for nothing. */
-  #check(): void {
+  async #check(): Promise<void> {
     if (!this.isUp) return;
-    if (this.#missedChecks === undefined) {
+    if (this.#isChecking) return this.#miss("it does not respond");
+    this.#isChecking = true;
+    try {
+      await this.#connections.once((pool) => pool.query("SELECT"));
       this.#missedChecks = 0;
-      this.once((pool) => pool.query("SELECT"))
-        .catch(() => undefined)
-        .finally(() => {
-          this.#missedChecks = undefined;
-        });
-    } else if (++this.#missedChecks >= missedChecksMax) this.#fail("it does not respond");
+    } catch (error) {
+      this.#miss(errorReason(error));
+    } finally {
+      this.#isChecking = false;
+    }
   }
 
-  #lose(error: unknown, startedAt: number): void {
-    this.#lostAt ??= startedAt;
-    if (performance.now() - this.#lostAt >= lostMsMax) this.#fail(errorReason(error));
-  }
-
-  #fail(reason: string): void {
-    if (!this.isUp) return;
-    this.#downReason = reason;
+  #miss(reason: string): void {
+    if (!this.isUp || this.#isClosed || ++this.#missedChecks < missedChecksMax) return;
     this.#options.onUnavailable(reason);
-    this.#down.abort(new OperatorError(`a node of the cluster is down: ${reason}`));
+    this.#down.abort(new OperatorError(`${this.name} is down: ${reason}`));
     void this.#awaitRecovery();
   }
 
@@ -153,8 +143,7 @@ export class CitusNode implements Commits, NodeStore {
       await Bun.sleep(probePauseMs);
       await this.#connections.once(commitMessage).then(
         () => {
-          this.#lostAt = undefined;
-          this.#downReason = undefined;
+          this.#missedChecks = 0;
           this.#down = new AbortController();
         },
         () => undefined,

@@ -6,11 +6,9 @@ import type { Contract } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import { foundContract } from "../migration/migration.ts";
 import type { NewEntry, OpenMode, OpenOptions, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
-import type { ForgottenEdits } from "../shared/forgotten-edits.ts";
 import type { ReadConnection } from "../shared/page.ts";
-import { ContractChanged, type EditOutcome, type RecordedEdit } from "../shared/plant-edit.ts";
+import { ContractChanged } from "../shared/plant-edit.ts";
 import type { TokenStore } from "../shared/sql-tokens.ts";
-import type { RecordedTransaction } from "../shared/transaction.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import type { openCheckpoints } from "./checkpoint-worker.ts";
 import type { openStore } from "./commit-worker.ts";
@@ -25,6 +23,12 @@ export class SqliteWorkerStore implements PlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
+  // The commit thread does these.
+  readonly edit: PlantStore["edit"];
+  readonly transact: PlantStore["transact"];
+  readonly forget: PlantStore["forget"];
+  readonly purge: PlantStore["purge"];
+  readonly assertWritable: PlantStore["assertWritable"];
   readonly #path: string;
   contract!: Contract;
   readonly #commitThread: WorkerClient<typeof openStore>;
@@ -66,7 +70,13 @@ export class SqliteWorkerStore implements PlantStore {
       name: "checkpoint",
       onNotification: onTaskFailed,
     });
-    this.tokens = this.#commitThread.served.tokens;
+    const { tokens, store } = this.#commitThread.served;
+    this.tokens = tokens;
+    this.edit = store.edit;
+    this.transact = store.transact;
+    this.forget = store.forget;
+    this.purge = store.purge;
+    this.assertWritable = store.assertWritable;
   }
 
   /** Opens a store file, see openDatabase: this thread chooses the contract, and the others get it. */
@@ -150,22 +160,6 @@ export class SqliteWorkerStore implements PlantStore {
     return contract;
   }
 
-  edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
-    return this.#commitThread.served.store.edit(edits);
-  }
-
-  transact(transaction: RecordedTransaction): Promise<EditOutcome> {
-    return this.#commitThread.served.store.transact(transaction);
-  }
-
-  forget(edits: ForgottenEdits): Promise<number> {
-    return this.#commitThread.served.store.forget(edits);
-  }
-
-  purge(): Promise<readonly string[]> {
-    return this.#commitThread.served.store.purge();
-  }
-
   async bytesOnDisk(): Promise<number> {
     // Read in this thread, as the worker may be in a commit.
     return bytesOnDisk(this.#path);
@@ -173,10 +167,6 @@ export class SqliteWorkerStore implements PlantStore {
 
   walBytes(): number | undefined {
     return walBytes(this.#path);
-  }
-
-  assertWritable(): Promise<void> {
-    return this.#commitThread.served.store.assertWritable();
   }
 
   openSql(): Promise<ReadConnection> {

@@ -271,6 +271,7 @@ describeCitus("Citus nodes", () => {
       cluster.workers[0].address(`${name}?retry_timeout=2`).replace(/^postgres:/, ""),
     );
     const node = new CitusNode({
+      name: "worker",
       url,
       coordinator: { once: fail, withRetry: fail },
       onUnavailable: () => undefined,

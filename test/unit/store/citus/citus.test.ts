@@ -29,7 +29,7 @@ test("a refresh of the shard map that fails is reported, a bug with its stack, a
       url: { ...parsePostgresUrl("//plantstore@127.0.0.1/plants"), usesCitusNodes: true },
       primary,
       contract: plantStore,
-      onUnavailable: () => expect.unreachable(),
+      onUnavailable: () => undefined,
     },
     { queuePlantsMax: 10, batchPlantsMax: 10 },
     { now: () => 0, emit: (event) => events.push(event) },

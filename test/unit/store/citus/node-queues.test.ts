@@ -13,6 +13,7 @@ const limits: GroupCommitLimits = {
 };
 
 class ManualNode extends ManualEngine implements NodeStore {
+  readonly name = "node";
   isUp = true;
   readonly calls: string[] = [];
 
@@ -26,11 +27,8 @@ function update(
   nodes: Readonly<Record<string, ManualNode>>,
   nodeOf: (id: PlantId) => string,
 ): void {
-  queues.update(
-    Object.keys(nodes),
-    (_, id) => nodeOf(id),
-    (name) => nodes[name] as ManualNode,
-  );
+  const openers = Object.entries(nodes).map(([name, node]) => [name, () => node] as const);
+  queues.update(new Map(openers), (_, id) => nodeOf(id));
 }
 
 /** Queues of two nodes: that of even ids, and that of odd ones. */
