@@ -3,7 +3,6 @@
 
 import { BadRequestError, respond } from "../../admin-pages/admin-responses.ts";
 import { errorMessage } from "../../base/operator-error.ts";
-import { parts } from "../../base/parts.ts";
 import type { Collection } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { creatorNames } from "../../plants/stored-plants.ts";
@@ -16,11 +15,12 @@ import { parseChoice, parseId } from "../parameters.ts";
 import { type Filter, parseFilter, searchPlants } from "../reads/plant-search.ts";
 import { listedLength, toShown } from "./shown-plant.ts";
 
-/** Plants of one read: on SQLite its result crosses threads, and a plant may have a MiB. */
+/** Plants of one page: on SQLite a result crosses threads, and a plant may have a MiB. */
 const plantsPerRead = 50;
 
-/** Ids of one search of an export. */
-const idsPerRead = 500;
+/** Ids of one search of an export, and bytes of the plants of one read. */
+const idsPerRead = 2_048;
+const bytesPerRead = 2 ** 20;
 
 /**
  * A page of a search, from the highest id down. It is short where the search has reached its time
@@ -109,12 +109,16 @@ async function* readAll(
 ): AsyncGenerator<StoredPlant[]> {
   let after: PlantId | undefined;
   do {
-    const { ids, next } = await searchPlants(collection, sql, filter, {
+    const { ids, bytes, next } = await searchPlants(collection, sql, filter, {
       after,
       isDescending: false,
       plantsMax: idsPerRead,
     });
-    for (const some of parts(ids, plantsPerRead)) yield await readPlants(collection, sql, some);
+    for (let start = 0, end = 0; start < ids.length; start = end) {
+      for (let sum = 0; end < ids.length && (end === start || sum < bytesPerRead); end++)
+        sum += bytes[end] ?? 0;
+      yield await readPlants(collection, sql, ids.slice(start, end));
+    }
     after = next;
   } while (after !== undefined);
 }

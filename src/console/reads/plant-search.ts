@@ -7,6 +7,7 @@ import { compareIds, type PlantId } from "../../contract/plant-id.ts";
 import { isStorable, nullable, text as textType, typeOfKind } from "../../contract/stored-types.ts";
 import { int64Max, int64Min } from "../../json/int64.ts";
 import { filterOf, filterParameters } from "../../plants/list-filters.ts";
+import { bytesSql } from "../../store/shared/page.ts";
 import { sortKey } from "../../store/shared/sort-key.ts";
 import type { SqlConnection, SqlValue } from "../../store/sql-connection.ts";
 import { searchedFields } from "../page-contract.ts";
@@ -37,6 +38,8 @@ export interface Reading {
 
 export interface Found {
   readonly ids: readonly PlantId[];
+  /** The size of each. */
+  readonly bytes: readonly number[];
   /** The id from which to continue; undefined if no plant is left. */
   readonly next: PlantId | undefined;
   /** How many plants were compared. */
@@ -62,6 +65,8 @@ const searchMsMax = 200;
  */
 const rangeMs = 20;
 const rangePlantsFirst = 1_000;
+/** Where no text is searched in, so that the way to several nodes does not make ranges small. */
+const plainRangePlantsMin = 2_048;
 const rangePlantsMax = 1_000_000;
 
 /** The parameters that compare a property begin with one of these, such as `from.price`. */
@@ -140,9 +145,10 @@ export async function searchPlants(
   { after, isDescending, plantsMax }: Reading,
 ): Promise<Found> {
   const ids: PlantId[] = [];
+  const bytes: number[] = [];
   let compared = 0;
   const creators = await creatorIds(sql, filter.creator);
-  if (creators?.length === 0) return { ids, next: undefined, compared };
+  if (creators?.length === 0) return { ids, bytes, next: undefined, compared };
   const deadline = performance.now() + searchMsMax;
   const way = isDescending ? descending : ascending;
   const isPast = (id: PlantId, start: PlantId) =>
@@ -154,32 +160,37 @@ export async function searchPlants(
     after !== undefined && isPast(after, first) ? [after, way.after] : [first, way.at];
   for (let rangePlants = rangePlantsFirst; ; ) {
     const startedAt = performance.now();
-    if (compared > 0 && startedAt > deadline) return { ids, next: start, compared };
+    if (compared > 0 && startedAt > deadline) return { ids, bytes, next: start, compared };
     const [range] = await sql.query<{ last: PlantId | null; plants: bigint }>(
       `SELECT ${way.last}(id) AS last, count(*) AS plants
        FROM (SELECT id FROM "${collection.table}" WHERE id ${from} $1 AND id ${way.to} $2 ORDER BY id ${way.order} LIMIT $3) AS range`,
       [start, last, rangePlants],
     );
     const end: PlantId | undefined = range?.last ?? undefined;
-    if (end === undefined) return { ids, next: undefined, compared };
+    if (end === undefined) return { ids, bytes, next: undefined, compared };
     const compare = filterOf(searchable(collection), filter.values ?? {}, sql.dialect);
     const parameters: SqlValue[] = [...(compare?.parameters ?? [])];
     const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
     // Without sql.inTime, which took as long as the comparison: a range is small.
     const conditions = conditionsOf(collection, sql, { ...filter, creators }, parameter);
-    const found = await sql.query<{ id: PlantId }>(
-      `SELECT id FROM "${collection.table}" WHERE id ${from} ${parameter(start)} AND id ${way.to} ${parameter(end)}${compare?.sql ?? ""} ${conditions}
+    const found = await sql.query<{ id: PlantId; bytes: bigint | number }>(
+      `SELECT id, ${bytesSql(collection)} AS bytes FROM "${collection.table}" WHERE id ${from} ${parameter(start)} AND id ${way.to} ${parameter(end)}${compare?.sql ?? ""} ${conditions}
        ORDER BY id ${way.order} LIMIT ${parameter(BigInt(plantsMax - ids.length))}`,
       parameters,
     );
-    ids.push(...found.map(({ id }) => id));
+    for (const row of found) {
+      ids.push(row.id);
+      bytes.push(Number(row.bytes));
+    }
     compared += Number(range?.plants);
-    if (ids.length >= plantsMax) return { ids, next: ids.at(-1), compared };
+    if (ids.length >= plantsMax) return { ids, bytes, next: ids.at(-1), compared };
     [start, from] = [end, way.after];
     // As many plants as the last range suggests for rangeMs, but at most four times as many as
     // before.
     const tookMs = Math.max(performance.now() - startedAt, rangeMs / 4);
-    rangePlants = Math.min(rangePlantsMax, Math.ceil((rangePlants * rangeMs) / tookMs));
+    const rangePlantsMin = filter.words.length === 0 ? plainRangePlantsMin : 1;
+    rangePlants = Math.ceil((rangePlants * rangeMs) / tookMs);
+    rangePlants = Math.min(rangePlantsMax, Math.max(rangePlantsMin, rangePlants));
   }
 }
 
