@@ -2,10 +2,11 @@
 
 import type { Contract } from "../../contract/contract.ts";
 import { type Page, type PageQuery, pageWork, type ReadConnection } from "../shared/page.ts";
+import { ContractChanged } from "../shared/plant-edit.ts";
 import { SqlTimeout, type SqlValue, sqlMsMaxDefault, WrongStatement } from "../sql-connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { DatabaseError, types } from "./driver.ts";
-import { errorReason, rejectForOperator } from "./errors.ts";
+import { errorReason, isOutdated, rejectForOperator } from "./errors.ts";
 import type { Statement } from "./host-pool.ts";
 import { Primary } from "./primary.ts";
 import { runWork } from "./sql-work.ts";
@@ -59,18 +60,27 @@ export class PostgresSqlConnection implements ReadConnection {
     const typed = statements.map((statement) => ({ ...statement, types: parsers }));
     return this.#primary
       .once((pool) => pool.read(typed, msMax))
-      .catch((error) => rejectSql(error, statements));
+      .catch((error) => this.#reject(error, statements));
+  }
+
+  async #reject(error: unknown, statements: readonly Statement[]): Promise<never> {
+    const code = error instanceof DatabaseError ? (error.code ?? "") : "";
+    if (code === queryCanceled) throw new SqlTimeout();
+    if (isOutdated(error) && (await this.#isOtherContract())) throw new ContractChanged();
+    if (wrongStates.test(code))
+      throw WrongStatement.of(errorReason(error), statements.map(({ text }) => text).join("; "));
+    return rejectForOperator(error);
+  }
+
+  async #isOtherContract(): Promise<boolean> {
+    const text = "SELECT number FROM plantstore_schema";
+    const [[row] = []] = await this.#primary.once((pool) =>
+      pool.read([{ text, values: [] }], sqlMsMaxDefault),
+    );
+    return (row as { number: number } | undefined)?.number !== this.#contract.number;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#primary.close();
   }
-}
-
-function rejectSql(error: unknown, statements: readonly Statement[]): Promise<never> {
-  const code = error instanceof DatabaseError ? (error.code ?? "") : "";
-  if (code === queryCanceled) throw new SqlTimeout();
-  if (wrongStates.test(code))
-    throw WrongStatement.of(errorReason(error), statements.map(({ text }) => text).join("; "));
-  return rejectForOperator(error);
 }

@@ -37,9 +37,10 @@ export async function openReadConnection(
     query: reader.query,
     page: reader.page,
     async [Symbol.asyncDispose]() {
-      worker.rejectQueued(new OperatorError("the connection to the store was closed; try again"));
+      const closed = new OperatorError("the connection to the store was closed; try again");
+      worker.rejectQueued(closed);
       await reader.close();
-      worker.end(true);
+      worker.end(true, closed);
     },
   };
 }

@@ -2,9 +2,11 @@
 
 import type { Contract } from "../../contract/contract.ts";
 import { type Page, type PageQuery, pageWork, type ReadConnection } from "../shared/page.ts";
-import { SqlTimeout, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
+import { ContractChanged } from "../shared/plant-edit.ts";
+import { SqlTimeout, type SqlValue, sqlMsMaxDefault, WrongStatement } from "../sql-connection.ts";
 import { Database } from "./driver.ts";
 import { readError, wrongStatement } from "./errors.ts";
+import { readContractNumber } from "./migrations.ts";
 import { runStatement, runWork } from "./sql-work.ts";
 
 const functionName = "in_time";
@@ -63,10 +65,21 @@ export class SqlReader implements ReadConnection {
       const result = read();
       // A statement of somebody else's does not look at its time.
       if (performance.now() > this.#deadline) throw new SqlTimeout();
+      this.#assertContract();
       return result;
     } catch (error) {
+      if (error instanceof WrongStatement) this.#assertContract();
       throw readError(error);
     }
+  }
+
+  /**
+   * Throws ContractChanged if what was read may be of another contract, whose number is higher: SQLite
+   * takes the quoted name of a column that is not there for a text.
+   */
+  #assertContract(): void {
+    const { number } = this.#contract;
+    if (number !== undefined && readContractNumber(this.#database) !== number) throw new ContractChanged();
   }
 
   async close(): Promise<void> {

@@ -96,8 +96,8 @@ export class WorkerClient<Opening extends Open> {
    * Ends the worker, or lets the process end without it while its database is open: Bun has crashed
    * when a worker ended before that was closed.
    */
-  end(isClosed: boolean): void {
-    this.#failure ??= new Error("The SQLite worker has ended");
+  end(isClosed: boolean, reason = new Error("The SQLite worker has ended")): void {
+    this.#failure ??= reason;
     if (isClosed) this.#worker.terminate();
     else this.#worker.unref();
   }

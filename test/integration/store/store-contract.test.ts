@@ -126,6 +126,19 @@ for (const engine of engines)
       expect(await exported(database)).toBe('{"id":1,"name":"top","size":3}\n');
     });
 
+    test("what was opened before a change reads nothing by the former names", async () => {
+      const database = await newStore();
+      await using store = await openedStore(database);
+      await using sql = await store.openSql();
+      const collection = onlyCollection(store.contract);
+      const renames = new Map([["size", "width"]]);
+      await migrate(database, shelves({ name, kind, width: size }), { renames });
+      const outdated = "the contract of the store has changed; try again";
+      expect(await settled(findPlants(collection, sql, [1n]))).toThrow(outdated);
+      const query = `SELECT id FROM "${collection.table}" WHERE "size" = 3`;
+      expect(await settled(sql.query(query))).toThrow(outdated);
+    });
+
     test("a field, an id and a path that are renamed keep what they hold", async () => {
       const database = await newStore();
       await edit(database, ["top", 4n, "b"]);
