@@ -66,7 +66,8 @@ export class PostgresSqlConnection implements ReadConnection {
   async #reject(error: unknown, statements: readonly Statement[]): Promise<never> {
     const code = error instanceof DatabaseError ? (error.code ?? "") : "";
     if (code === queryCanceled) throw new SqlTimeout();
-    if (isOutdated(error) && (await this.#isOtherContract())) throw new ContractChanged();
+    if (isOutdated(error) && (await this.#isOtherContract().catch(rejectForOperator)))
+      throw new ContractChanged();
     if (wrongStates.test(code))
       throw WrongStatement.of(errorReason(error), statements.map(({ text }) => text).join("; "));
     return rejectForOperator(error);
