@@ -16,7 +16,7 @@ import {
   type Values,
 } from "./contract.ts";
 import type { PlantId } from "./plant-id.ts";
-import { describeFault, excessOf, type Fault, loggedFault, Work } from "./schema-check.ts";
+import { assertReadable, describeFault, excessOf, type Fault, loggedFault, Work } from "./schema-check.ts";
 import { type ColumnValue, convert, type FieldType, type FieldValue, withinLimits } from "./stored-types.ts";
 import { withArticle } from "./words.ts";
 
@@ -236,6 +236,8 @@ export interface SentObject {
   member(name: string): SentValue | undefined;
   /** The whole, whose numbers are exact. Throws a RangeError for what is nested too deeply. */
   exact(): unknown;
+  /** Its JSON; undefined where it is not one text. */
+  text?(): string;
 }
 
 /**
@@ -272,6 +274,7 @@ function validate(
   const { body, ignored } = collection;
   if (body === undefined) return readMembers(collection, sent, newId, kept, work, true);
   // The check of the whole has those of its members, which are run to name all that are at fault.
+  if (sent.text !== undefined) assertReadable(sent.text());
   const whole = withoutMembers(sent.exact() as Json, ignored);
   const converted = readMembers(collection, sent, newId, kept, work, false);
   let fault: Fault | undefined;

@@ -87,6 +87,22 @@ export class Work {
   }
 }
 
+/** Numbers that are read again, digit by digit: a double may not hold them. */
+const longNumbers = /(?<=[[:,\s])-?\d(?:[\d.]{15,}|[\d.]*[eE][+-]?\d+)/g;
+
+/** Throws WorkExceeded for JSON whose long numbers alone would use the work up. */
+export function assertReadable(json: string): void {
+  if (json.length < 65_536) return;
+  const work = new Work();
+  for (const [number] of json.matchAll(longNumbers))
+    work.spend(longNumberSteps(number));
+}
+
+/** The steps that a number of many digits takes. */
+export function longNumberSteps(text: string): number {
+  return 8 + (text.length >> 1);
+}
+
 /** Describes what is wrong with a value. */
 export function faultIn(check: SchemaCheck, value: unknown): string | undefined {
   try {

@@ -7,7 +7,7 @@ import { parseInt64, toInt64 } from "../json/int64.ts";
 import { filterJson, type JsonFilter } from "../json/json-filter.ts";
 import { sentDigits } from "../json/json-values.ts";
 import { type SentValue, sentText } from "../json/sent-json.ts";
-import { excessOf, type SchemaCheck, Work } from "./schema-check.ts";
+import { assertReadable, excessOf, type SchemaCheck, Work } from "./schema-check.ts";
 
 /** A value of any type of field. A decimal number and an array or object are their JSON text. */
 export type FieldValue = string | number | bigint | boolean | null;
@@ -294,6 +294,7 @@ export function convert<Value extends FieldValue>(
   if (value === undefined || type.check === undefined) return value;
   const isSentAsText = typeof value === "bigint" && typeof sent.value === "string";
   if (!isChecked && !isSentAsText) return value;
+  if (type.kind.name === "json") assertReadable(sent.text());
   const exact = isSentAsText || type.isFiltered ? type.toExact(value) : sent.exact();
   return type.check.fault(exact, work) === undefined ? value : undefined;
 }

@@ -13,7 +13,7 @@ import {
   withoutMembers,
 } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import { describeFault, excessOf, type Fault, loggedFault, Work } from "../contract/schema-check.ts";
+import { assertReadable, describeFault, excessOf, type Fault, loggedFault, Work } from "../contract/schema-check.ts";
 import { type FieldValue, fromJson } from "../contract/stored-types.ts";
 import { withArticle } from "../contract/words.ts";
 import type { Operation, OperationDocument } from "../http/operation.ts";
@@ -166,6 +166,7 @@ function editFault(
   }: Pick<EditBody, "check" | "ignored"> & { readonly removable: readonly string[] },
 ): string | Fault | undefined {
   try {
+    assertReadable(sent.text());
     let value = withoutMembers(sent.exact() as Json, ignored);
     const work = new Work();
     let fault = check.fault(value, work);

@@ -1,6 +1,6 @@
 // Holds a compiled schema, runs its rules over a value, and reads the values of its keywords.
 
-import type { Fault, SchemaCheck, Work } from "../../contract/schema-check.ts";
+import { type Fault, longNumberSteps, type SchemaCheck, type Work } from "../../contract/schema-check.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import type { Place } from "../document/place.ts";
 import type { Direction } from "./directions.ts";
@@ -155,7 +155,7 @@ export class Run {
     if (value === null && schema.isNullable) return undefined;
     const kind = kindOf(value);
     // A number of many digits is read again for each rule.
-    if (kind === "number" && typeof value === "object") this.work.spend(8 + (scalarText(value).length >> 1));
+    if (kind === "number" && typeof value === "object") this.work.spend(longNumberSteps(scalarText(value)));
     const { types } = schema;
     if (
       types !== undefined &&

@@ -6,6 +6,7 @@ import { ApiError } from "../../../src/base/errors.ts";
 import { parsePlant, parsePlantJson } from "../../../src/contract/plant.ts";
 import { contractWith } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";
+import { objectOf, readThings } from "../../support/descriptions.ts";
 
 const parse = spyOn(JSON, "parse");
 afterEach(() => parse.mockClear());
@@ -38,6 +39,20 @@ test.each([
   // A field itself is parsed whatever its length.
   if (what !== "an id of a million digits") expect(parsed).toEqual([]);
 });
+
+test.each(["1234567890123456789,", "0.12345678901234567,", "1e99,"])(
+  "a megabyte of %s is rejected before it is read",
+  async (number) => {
+    const values = { type: "array", items: { type: "number" } };
+    const body = objectOf({ id: { type: "integer" }, values }, ["id"]);
+    for (const each of [body, { ...body, minProperties: 1 }]) {
+      const things = await readThings({ body: each });
+      const read = parsePlant(things, Buffer.from(filled('{"id":1,"values":[', number, "1]}")));
+      expect((read as ApiError).message).toContain("its check takes too long");
+    }
+    expect(parse.mock.calls.filter(([json]) => json.length > 100_000)).toEqual([]);
+  },
+);
 
 /** Objects some of which are a NewPlant, or nearly one. */
 const body = fc
