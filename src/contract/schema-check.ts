@@ -94,8 +94,7 @@ const longNumbers = /(?<=[[:,\s])-?\d(?:[\d.]{15,}|[\d.]*[eE][+-]?\d+)/g;
 export function assertReadable(json: string): void {
   if (json.length < 65_536) return;
   const work = new Work();
-  for (const [number] of json.matchAll(longNumbers))
-    work.spend(longNumberSteps(number));
+  for (const [number] of json.matchAll(longNumbers)) work.spend(longNumberSteps(number));
 }
 
 /** The steps that a number of many digits takes. */

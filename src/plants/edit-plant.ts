@@ -13,7 +13,14 @@ import {
   withoutMembers,
 } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import { assertReadable, describeFault, excessOf, type Fault, loggedFault, Work } from "../contract/schema-check.ts";
+import {
+  assertReadable,
+  describeFault,
+  excessOf,
+  type Fault,
+  loggedFault,
+  Work,
+} from "../contract/schema-check.ts";
 import { type FieldValue, fromJson } from "../contract/stored-types.ts";
 import { withArticle } from "../contract/words.ts";
 import type { Operation, OperationDocument } from "../http/operation.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../contract/stored-types.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import type { Place } from "../document/place.ts";
-import { restrictionsText } from "../schema/restrictions.ts";
+import { propertiesOf, restrictionsText } from "../schema/restrictions.ts";
 import { filterOfProperty, isHiddenIn, type ObjectSchema, type Property } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
 import { type OtherPath, otherPathsOf } from "./described-paths.ts";
@@ -62,6 +62,7 @@ export async function readFields(
     const example = await exampleOf({ schema, places }, type, sent);
     if (example === undefined)
       place.note(`"${name}" has no example, which the demo and the conformance tests need`);
+    if (hasDefaultBelow(schema)) place.note(`the defaults of the members of "${name}" are not stored`);
     const columnName = columnNameOf(name);
     const inResponses = returned
       .map(({ properties }) => properties.get(name))
@@ -92,6 +93,16 @@ export async function readFields(
     fields.push(await readOtherMembers(body, idName, examples));
   }
   return fields;
+}
+
+/** Whether a member of an object or of an array's items has a default. */
+function hasDefaultBelow({ items, allOf, anyOf, oneOf, ...schema }: Json): boolean {
+  const parts = [items, allOf, anyOf, oneOf].flat().filter(isObject);
+  const members = Object.values(propertiesOf(schema)).filter(isObject);
+  return (
+    members.some((member) => member.default !== undefined || hasDefaultBelow(member)) ||
+    parts.some(hasDefaultBelow)
+  );
 }
 
 interface ReadProperty {

@@ -162,7 +162,7 @@ export function readOthers({ root, served, faults }: Reading): OtherOperation[] 
 }
 
 function reasonFrom({ pointer }: Place, fault: ContractError | undefined): string {
-  if (fault === undefined) return ": it responds with 501";
+  if (fault === undefined) return ", as it is none of a collection: it responds with 501";
   const where = fault.pointer.startsWith(pointer) ? "" : `; see ${fault.origin}`;
   return `, as ${fault.problem}: it responds with 501${where}`;
 }

@@ -46,7 +46,7 @@ test("serve prints a line for each kind, and what it does not serve last", async
   expect(await printed("serve")).toEqual([
     "contract: 8 notes, a line for each kind; --notes all prints each note",
     ofHeaders,
-    "contract: an operation is not served: it responds with 501 (3 times: at /paths/~1a/get, /paths/~1b~1{x}/get, /paths/~1c/get)",
+    "contract: an operation is not served, as it is none of a collection: it responds with 501 (3 times: at /paths/~1a/get, /paths/~1b~1{x}/get, /paths/~1c/get)",
   ]);
   expect(await printed("serve", "--notes", "all")).toHaveLength(8);
   expect(await printed("serve", "--log-level", "warn")).toEqual([]);

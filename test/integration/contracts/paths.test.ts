@@ -78,9 +78,9 @@ test("they are named where they are not served, and paths that are the same", as
   expect(notes).toEqual([
     "it describes no JSON; the response is what is stored (at /paths/~1things~1{thing}/patch/responses/200)",
     "/things/{id} is the same path as /things/{thing}, whose operations go first (at /paths/~1things~1{id})",
-    "HEAD /files is not served: it responds with 501 (at /paths/~1files/head)",
-    "OPTIONS /files is not served: it responds with 501 (at /paths/~1files/options)",
-    "TRACE /files is not served: it responds with 501 (at /paths/~1files/trace)",
+    "HEAD /files is not served, as it is none of a collection: it responds with 501 (at /paths/~1files/head)",
+    "OPTIONS /files is not served, as it is none of a collection: it responds with 501 (at /paths/~1files/options)",
+    "TRACE /files is not served, as it is none of a collection: it responds with 501 (at /paths/~1files/trace)",
     "PATCH /things/{thing} is not served, as it describes no body of JSON: it responds with 501 (at /paths/~1things~1{thing}/patch)",
   ]);
   expect(otherOperations.length).toBe(4);

@@ -32,7 +32,7 @@ test("a store of planets", async () => {
     "callbacks are not sent",
     "a body of application/xml is not read",
     "webhooks are not sent",
-    "POST /planets/{planetId}/image is not served: it responds with 501",
+    "POST /planets/{planetId}/image is not served, as it is none of a collection: it responds with 501",
   ]);
   const planet = plantJson(store.collection, store.collection.examples[0] as Plant);
   expect(await store.request("POST", "/planets", planet)).toMatchObject({ status: 201, text: planet });

@@ -227,6 +227,11 @@ test.each<[what: string, described: Parameters<typeof readThings>[0], note: RegE
     /its variable version has no default/,
   ],
   [
+    "a default below the first level",
+    { properties: { box: { type: "array", items: objectOf({ size: { type: "integer", default: 1 } }) } } },
+    /the defaults of the members of "box" are not stored/,
+  ],
+  [
     "the roles of a bearer token",
     {
       more: {

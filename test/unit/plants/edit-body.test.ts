@@ -99,6 +99,6 @@ test("parameters of a path are those of its operations", async () => {
   expect(collection.requiresKey).toBeTrue();
   expect(collection.notes).toEqual([
     "the query parameter tenant of POST /a is not served (at /paths/~1a/parameters/0)",
-    "TRACE /a is not served: it responds with 501 (at /paths/~1a/trace)",
+    "TRACE /a is not served, as it is none of a collection: it responds with 501 (at /paths/~1a/trace)",
   ]);
 });
