@@ -10,7 +10,7 @@ import { decodeUtf8 } from "../json/utf8.ts";
 import { checkOf } from "../openapi/description/checks.ts";
 import { isJsonFormat, matchesMedia } from "../openapi/description/described-operation.ts";
 import { expandSchema } from "../openapi/description/expanded-schema.ts";
-import { type Place, readableAsync } from "../openapi/document/place.ts";
+import { type Place, readable, readableAsync } from "../openapi/document/place.ts";
 import { filterOf } from "../openapi/schema/directions.ts";
 import { propertiesOf } from "../openapi/schema/restrictions.ts";
 import { nestingMax } from "../openapi/schema/values.ts";
@@ -37,7 +37,7 @@ export async function readDescribedBody(operation: Place): Promise<DescribedBody
       // Undefined for a schema that cannot be checked.
       const checked = await readableAsync(async () => {
         const taken = filterOf([schema], "request");
-        return { schema: expandSchema(schema), check: await checkOf(schema), taken };
+        return { schema: readable(() => expandSchema(schema)) ?? {}, check: await checkOf(schema), taken };
       });
       return { range, checked };
     }),

@@ -7,7 +7,7 @@ import type { Json } from "../json/json-values.ts";
 import { checkOf } from "../openapi/description/checks.ts";
 import type { DescribedOperation } from "../openapi/description/described-operation.ts";
 import { expandSchema } from "../openapi/description/expanded-schema.ts";
-import { type Place, readableAsync } from "../openapi/document/place.ts";
+import { type Place, readable, readableAsync } from "../openapi/document/place.ts";
 import { isOnly, itemsOfTexts, mayHave, objectOfPairs, type Pair, valueOfText } from "./sent-values.ts";
 
 /** The parts of a request that parameters are in. */
@@ -92,7 +92,7 @@ async function readParameter(place: Place): Promise<Parameter | undefined> {
     explode: typeof explode === "boolean" ? explode : ownStyle === "form" || ownStyle === "cookie",
     isJson: type !== undefined && /\bjson\b/i.test(type),
     mayBeEmpty: allowEmptyValue === true,
-    schema: expandSchema(described),
+    schema: readable(() => expandSchema(described)) ?? {},
     check: await checkOf(described),
   };
 }

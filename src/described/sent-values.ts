@@ -11,13 +11,24 @@ export type Pair = readonly [name: string, text: string];
 
 /** A text as a value of JSON, where the schema is for no text. */
 export function valueOfText(text: string, schema: Json): unknown {
-  if (valueTypes(schema).has("string")) return text;
+  return valueTypes(schema).has("string") ? text : parseJson(text);
+}
+
+/** A text as JSON; the text itself if it is none. */
+function parseJson(text: string): unknown {
   try {
     return parseExactJson(text);
   } catch (error) {
     if (error instanceof SyntaxError) return text;
     throw error;
   }
+}
+
+/** The items of an array, which a form may also have as JSON. */
+function itemsOfForm(texts: readonly string[], schema: Json): unknown {
+  const [text = ""] = texts;
+  const parsed = texts.length === 1 && text.startsWith("[") ? parseJson(text) : undefined;
+  return Array.isArray(parsed) ? parsed : itemsOfTexts(texts, schema);
 }
 
 export function itemsOfTexts(texts: readonly string[], { items }: Json): unknown[] {
@@ -33,7 +44,7 @@ export function objectOfPairs(pairs: readonly Pair[], schema: Json): Json {
       const texts = all.map(([, text]) => text);
       return [
         name,
-        isOnly(member, "array") ? itemsOfTexts(texts, member) : valueOfText(texts[0] ?? "", member),
+        isOnly(member, "array") ? itemsOfForm(texts, member) : valueOfText(texts[0] ?? "", member),
       ];
     }),
   );

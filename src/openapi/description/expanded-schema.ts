@@ -53,10 +53,14 @@ function expandMembers(place: Place, schema: Json, enclosing: readonly string[])
   return expanded.nullable === true ? withNull(changed) : changed;
 }
 
+/** Keywords that null would have to fit as well. */
+const alternatives = ["const", "allOf", "anyOf", "oneOf", "not", "if", "$ref"];
+
 /** A schema that accepts null besides. */
 function withNull(schema: Json): Json {
   const { type, enum: values } = schema;
-  if (typeof type !== "string") return { anyOf: [schema, { type: "null" }] };
+  const hasParts = alternatives.some((keyword) => schema[keyword] !== undefined);
+  if (typeof type !== "string" || hasParts) return { anyOf: [schema, { type: "null" }] };
   const listed = Array.isArray(values) && !values.includes(null) ? { enum: [...values, null] } : {};
   return { ...schema, type: [type, "null"], ...listed };
 }

@@ -26,12 +26,11 @@ export interface SentRequest extends SentParameters {
   readonly readBody: () => Promise<Uint8Array | ApiError>;
 }
 
-/** Makes the parts that the operations of one description share. */
-function sharedParts(document: OpenApiDocument) {
-  return { root: Place.root(document, { isLenient: true }), maker: new ValueMaker("response") };
+/** What the operations of one description share. */
+interface SharedParts {
+  readonly document: OpenApiDocument;
+  readonly maker: ValueMaker;
 }
-
-type SharedParts = ReturnType<typeof sharedParts>;
 
 /** The parts of an operation that are read when its first request arrives. */
 interface ReadOperation {
@@ -56,16 +55,11 @@ export class SandboxOperation implements Operation {
   readonly advice = "";
   readonly #describedPath: string;
   readonly #shape: ErrorShape;
-  readonly #shared: () => SharedParts;
+  readonly #shared: SharedParts;
   #read: Promise<ReadOperation> | undefined;
 
   /** @param shape of errors that are not described. */
-  constructor(
-    { method, path }: DescribedPath,
-    operationId: unknown,
-    shape: ErrorShape,
-    shared: () => SharedParts,
-  ) {
+  constructor({ method, path }: DescribedPath, operationId: unknown, shape: ErrorShape, shared: SharedParts) {
     this.operationId = typeof operationId === "string" ? operationId : `${method} ${path}`;
     this.method = method;
     this.path = encodePath(path);
@@ -122,7 +116,9 @@ export class SandboxOperation implements Operation {
   }
 
   async #readOperation(): Promise<ReadOperation> {
-    const { root, maker } = this.#shared();
+    const { document, maker } = this.#shared;
+    // The parts of schemas are counted for each operation.
+    const root = Place.root(document, { isLenient: true });
     const method = this.method.toLowerCase() as DescribedOperation["method"];
     const item = root.at("paths", this.#describedPath);
     const described = operationAt(item, this.#describedPath, method);
@@ -203,11 +199,7 @@ export function sandboxOperations(
   others: readonly DescribedPath[],
   shape: ErrorShape,
 ): SandboxOperation[] {
-  let parts: SharedParts | undefined;
-  const shared = () => {
-    parts ??= sharedParts(document);
-    return parts;
-  };
+  const shared: SharedParts = { document, maker: new ValueMaker("response") };
   const paths = Place.root(document, { isLenient: true }).at("paths");
   return others.map((other) => {
     const operationId = paths.at(other.path, other.method.toLowerCase(), "operationId").value;

@@ -205,6 +205,13 @@ test("numbers and dates that may be null are numbers and dates", async () => {
     expect(accepts(collection, `{"id":1,${wrong}}`)).toBeFalse();
 });
 
+test("an enum of constants that may be null takes null", async () => {
+  const level = { type: "integer", oneOf: [{ const: 1 }, { const: 2 }] };
+  const things = await readThings({ properties: { level: { oneOf: [{ type: "null" }, level] } } });
+  const taken = ["null", "1", "3"].map((value) => accepts(things, `{"id":1,"level":${value}}`));
+  expect(taken).toEqual([true, true, false]);
+});
+
 test.each<[what: string, described: Parameters<typeof readThings>[0], note: RegExp]>([
   [
     "a query of 3.2",

@@ -150,6 +150,42 @@ test("files are made, and fields of the framing are the server's", async () => {
   expect([...(found.headers?.keys() ?? [])].toSorted()).toEqual(["cache-control", "content-type", "x-total"]);
 });
 
+test("the last of many operations with large schemas is checked, too", async () => {
+  const names = Array.from({ length: 600 }, (_, index) => `a${index}`);
+  const schema = {
+    type: "object",
+    properties: Object.fromEntries(names.map((name) => [name, { type: "integer" }])),
+  };
+  const post = { requestBody: { content: { "application/json": { schema } } }, responses: { 204: {} } };
+  const paths = names.slice(0, 50).map((name) => `/${name}`);
+  const operations = sandboxOperations(
+    {
+      openapi: "3.1.0",
+      info: { title: "Things", version: "1" },
+      paths: Object.fromEntries(paths.map((path) => [path, { post }])),
+    },
+    paths.map((path) => ({ method: "POST", path })),
+    ownErrorShape,
+  );
+  const headers = new Headers({ "Content-Type": "application/json" });
+  const readBody = async () => new TextEncoder().encode('{"a7":"x"}');
+  for (const operation of operations)
+    expect((await operation.respond({ headers, query: "", segments: {}, readBody })).status).toBe(400);
+});
+
+test("an array of a form may be JSON", async () => {
+  const tags = { type: "array", items: { enum: ["a", "b"] } };
+  const form = "application/x-www-form-urlencoded";
+  const described = {
+    requestBody: { content: { [form]: { schema: { type: "object", properties: { tags } } } } },
+    responses: { 204: { description: "ok" } },
+  };
+  const status = async (body: string) =>
+    (await sent(described, { headers: { "Content-Type": form }, body })).status;
+  const forms = ["tags=a&tags=b", 'tags=["a","b"]', 'tags=["c"]', "tags=[a"];
+  expect(await Promise.all(forms.map(status))).toEqual([204, 204, 400, 400]);
+});
+
 test("a redirect is a success, before what is described for all other statuses", async () => {
   const described = { responses: { 302: { description: "there" }, default: { description: "no" } } };
   expect((await sent(described)).status).toBe(302);
