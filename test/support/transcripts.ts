@@ -18,6 +18,6 @@ export const target = {
 export const post = (body: string) =>
   `POST /v1/plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-export function transcript(sent: string, received = "", more: Partial<Transcript> = {}): Transcript {
-  return { sent: bytesOf(sent), received: bytesOf(received), isRaw: false, isConcurrent: false, ...more };
+export function transcript(sent: string, more: Partial<Transcript> = {}): Transcript {
+  return { sent: bytesOf(sent), response: undefined, isRaw: false, isConcurrent: false, ...more };
 }

@@ -30,13 +30,13 @@ test("a short token is $TOKEN where it is a word, and not inside of words", () =
 
 test("commands for bytes that curl would not send, for a race, and without secrets", async () => {
   const raw = post("{}").replace("Host: x", "Host : 50%\t\x80");
-  const [line = ""] = reproduce([transcript(raw, "", { isRaw: true })], target);
+  const [line = ""] = reproduce([transcript(raw, { isRaw: true })], target);
   expect(line).toEndWith(" | curl -s -m 5 telnet://127.0.0.1:8080");
   expect(line).not.toContain("secret");
   const bytes = await shell(line.replace(/ \| curl.*/, ""), { TOKEN: token });
   expect(Buffer.from(bytes).toString("latin1")).toBe(raw);
   const race = reproduce(
-    [1, 2].map(() => transcript(post("{}"), "", { isConcurrent: true })),
+    [1, 2].map(() => transcript(post("{}"), { isConcurrent: true })),
     target,
   );
   expect(race).toEqual([expect.stringMatching(/^curl .* & curl .* & wait$/)]);

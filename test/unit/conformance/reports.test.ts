@@ -26,12 +26,12 @@ function resultOf(
   return { rule, outcome: "holds", reason: undefined, failures: [], ...result };
 }
 
-const received = `HTTP/1.1 200 OK\r\nX-Echo: ${token}\r\n\r\n{"name":"\x1b[31m]]>"}`;
+const response = { status: 200, headers: [], body: Buffer.from(`{"token":"${token}","name":"\x1b[31m]]>"}`) };
 const failures = [
   describeFailure(
     "Basic <b>",
     "expected 401 & more",
-    [transcript(post('{"id":10000000001}'), received)],
+    [transcript(post('{"id":10000000001}'), { response })],
     target,
   ),
   describeFailure("Digest", `cannot connect with ${token}`, [], target),
@@ -70,8 +70,7 @@ test("the report for people", () => {
     '  It <is>. Required by a standard: RFC 9110, section 15.5; docs/decisions.md, "Errors"',
     "  Also: Digest: cannot connect with ***",
     `  $ curl -i 'http://127.0.0.1:8080/v1/plants' -H 'Authorization: Bearer '"$TOKEN" -H 'Content-Type: application/json' --data-raw '{"id":10000000501}'`,
-    "  < HTTP/1.1 200 OK",
-    '  < {"name":"\\u{1b}[31m]]>"}',
+    '  < 200 {"token":"***","name":"\\u{1b}[31m]]>"}',
     "",
     "blocked ids.six (blocked by contract.create)",
     "skip    errors.three, errors.four (no response was 429)",
@@ -147,7 +146,7 @@ test("the report as JSON has a part for each collection", () => {
         summary: { rules: 5, holds: 1 },
         rules: [
           results[0],
-          { id: "errors.two", failures: [{ case: "Basic <b>", response: expect.any(Array) }, {}] },
+          { id: "errors.two", failures: [{ case: "Basic <b>", response: expect.any(String) }, {}] },
           ...results.slice(2),
         ],
       },
@@ -183,20 +182,6 @@ test("a server conforms if no rule fails or is blocked, and one was checked", ()
     false,
     false,
   ]);
-});
-
-test.each([
-  [
-    '2e;x=y\r\n{"id":1,"name":"a","tag":"bcdefghijklmnopqrs"}\r\n0\r\n\r\n',
-    '{"id":1,"name":"a","tag":"bcdefghijklmnopqrs"}',
-  ],
-  ['5\r\n{"id"\r\n3\r\n:1}\r\n0\r\n\r\n', '{"id":1}'],
-  ['5\r\n{"id"\r\n3\r\n:', '5|{"id"|3|:'],
-  ['x\r\n{"id":1}\r\n0', 'x|{"id":1}|0'],
-])("a chunked body %j is shown as %s", (body, shown) => {
-  const received = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
-  const { response } = describeFailure(undefined, "", [transcript(post("{}"), received)], target);
-  expect(response.slice(3).join("|")).toBe(shown);
 });
 
 test("a short token is masked as a word, and not inside of words", () => {

@@ -2,7 +2,7 @@
 // and with the last response.
 
 import { type Reproduction, reproduce } from "./reproduce.ts";
-import { reportText, type Transcript, transcriptLines } from "./transcript-text.ts";
+import { reportText, type Transcript } from "./transcript-text.ts";
 
 export interface RuleFailure {
   /** The case of a rule that has several. */
@@ -10,13 +10,16 @@ export interface RuleFailure {
   readonly message: string;
   /** Commands of a shell. */
   readonly commands: readonly string[];
-  /** The lines of the last response; none if there were no bytes. */
-  readonly response: readonly string[];
+  /** The status and the body of the last response; undefined if there was none. */
+  readonly response: string | undefined;
   /** Whether a response was a 5xx, which may not come again. */
   readonly isServerError: boolean;
 }
 
 const requestsReportedMax = 4;
+
+/** The maximum length of a response in a report. */
+const charactersMax = 2_000;
 
 export function describeFailure(
   label: string | undefined,
@@ -26,12 +29,14 @@ export function describeFailure(
 ): RuleFailure {
   const { secrets } = target;
   const last = transcripts.slice(-requestsReportedMax);
-  const responses = last.map(({ received }) => transcriptLines(received, secrets));
+  const { response } = last.at(-1) ?? {};
+  const body = Buffer.from(response?.body ?? []).toString("utf8");
   return {
     case: label && reportText(label, secrets),
     message: reportText(message, secrets),
     commands: reproduce(last, target),
-    response: responses.at(-1) ?? [],
-    isServerError: responses.some(([start = ""]) => /^HTTP\/1\.\d 5/.test(start)),
+    // Redacted before it is cut: a part of a token is a secret, too.
+    response: response && reportText(`${response.status} ${body}`, secrets).slice(0, charactersMax).trimEnd(),
+    isServerError: last.some((each) => (each.response?.status ?? 0) >= 500),
   };
 }

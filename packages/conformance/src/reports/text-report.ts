@@ -98,7 +98,7 @@ function faultOf(failure: RuleFailure): string {
  */
 function blockLines({ rule, failures }: RuleResult): string[] {
   const [first, ...others] = failures;
-  const { commands = [], response = [] } = first ?? {};
+  const { commands = [], response = "(nothing)" } = first ?? {};
   const isAlike = ({ message }: RuleFailure) => message === first?.message;
   const named = [...others.filter(isAlike), ...others.filter((each) => !isAlike(each))]
     .slice(0, casesMax)
@@ -108,15 +108,8 @@ function blockLines({ rule, failures }: RuleResult): string[] {
     `${rule.title} ${describeRequirement(rule)}`,
     ...(others.length === 0 ? [] : [`Also: ${named.join("; ")}${more}`]),
     ...commands.map((command) => `$ ${command}`),
-    ...(response.length === 0 ? ["< (nothing)"] : shortResponse(response)),
+    `< ${response.slice(0, 2 * lineLength)}`,
   ];
-}
-
-/** The status and the body of the last response. */
-function shortResponse(received: readonly string[]): string[] {
-  const [start = "", ...lines] = received.slice(received.findLastIndex((line) => line.startsWith("HTTP/1.")));
-  const body = lines.slice(lines.indexOf("") + 1).join(" ");
-  return [`< ${start}`, ...(body === "" ? [] : [`< ${body.slice(0, 2 * lineLength)}`])];
 }
 
 const otherWords = { blocked: "blocked", skipped: "skip", holds: "ok" } as const;

@@ -197,8 +197,7 @@ export class TestClient {
   ): Promise<T> {
     const connection = await Connection.open(this.target, this.state.limits);
     if ("problem" in connection) {
-      const nothing = { sent: new Uint8Array(), received: new Uint8Array() };
-      this.#transcripts.push(transcriptOf(nothing, kind));
+      this.#transcripts.push(transcriptOf({ sent: new Uint8Array(), response: undefined }, kind));
       throw this.#violation(connection);
     }
     try {
@@ -251,10 +250,10 @@ export class TestClient {
 }
 
 function transcriptOf(
-  { sent, received }: Pick<Connection, "sent" | "received">,
+  { sent, response }: Pick<Connection, "sent" | "response">,
   { isRaw = true, isConcurrent = false }: Partial<Transcript>,
 ): Transcript {
-  return { sent, received, isRaw, isConcurrent };
+  return { sent, response, isRaw, isConcurrent };
 }
 
 /** The Retry-After of a response in milliseconds; a second where there is none. */

@@ -27,6 +27,8 @@ export class Connection {
   /** The index after the last response that was read. */
   #at = 0;
   readonly #sent: Uint8Array[] = [];
+  /** The last response that was read. */
+  response: HttpResponse | undefined;
   /** Whether nothing was sent that an HTTP parser may reject. */
   isRegular = true;
   #isEnded = false;
@@ -79,10 +81,6 @@ export class Connection {
     return Buffer.concat(this.#sent);
   }
 
-  get received(): Uint8Array {
-    return this.#received;
-  }
-
   /** Whether bytes were received after the last response that was read. */
   get hasRest(): boolean {
     return this.#at < this.#received.length;
@@ -119,14 +117,15 @@ export class Connection {
     if ("problem" in parsed)
       return this.#problem === undefined ? parsed : { problem: `${parsed.problem} (${this.#problem})` };
     this.#at += parsed.end;
+    this.response = parsed.part;
     return parsed.part;
   }
 
   /** Whether any byte arrives within milliseconds, before the server closes the connection. */
   async receivesWithin(ms: number): Promise<boolean> {
-    const before = this.received.length;
-    await this.#until(() => (this.received.length > before || this.#isEnded ? true : undefined), ms);
-    return this.received.length > before;
+    const before = this.#received.length;
+    await this.#until(() => (this.#received.length > before || this.#isEnded ? true : undefined), ms);
+    return this.#received.length > before;
   }
 
   /** Whether the server closes the connection within a time, in milliseconds. */
