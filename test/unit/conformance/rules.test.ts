@@ -68,3 +68,12 @@ test("rules that choose ids, and those of tokens, do not apply where there are n
     "idempotence.race-of-different": "the contract has no body in its response",
   });
 });
+
+test("the program of the package uses nothing of Bun, as it runs on Node", async () => {
+  const { outputs } = await Bun.build({
+    entrypoints: [`${root}/packages/conformance/src/package-main.ts`],
+    target: "node",
+    minify: { whitespace: true },
+  });
+  expect((await outputs[0]?.text())?.match(/\bBun\.\w+/g) ?? []).toEqual([]);
+});
