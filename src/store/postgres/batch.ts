@@ -190,7 +190,7 @@ function commitRows(
 }
 
 /** How long plants that are locked are waited for, with those that they were to be committed with. */
-const lockedMsMax = 1_000;
+const lockedMsMax = 900;
 
 /** How often a plant is inserted again that somebody has deleted before it could be compared. */
 const deletedTriesMax = 10;
