@@ -183,6 +183,10 @@ class Making {
       const all = place.own(keyword).items;
       const nulls = all.filter((each) => isObject(each.value) && each.value.type === "null");
       const others = all.filter((each) => !nulls.includes(each));
+      const constants = others.flatMap((each) => (isObject(each.value) ? (each.value.const ?? []) : []));
+      // Other schemas of the value may leave one of them.
+      if (constants.length === all.length && all.length > 0)
+        return [place.document.holding({ enum: constants })];
       const open = others.filter((each) => !within.enclosing.has(targetPointer(each)));
       // A value that may contain itself ends with null.
       const isEnd = open.length === 0 || (within.depth > 3 && !this.#attempt.isFull);

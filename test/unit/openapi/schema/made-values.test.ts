@@ -106,6 +106,12 @@ test.each<[string, Record<string, unknown>, string | undefined, unknown]>([
   ],
   ["limits of 3.0", { A: { type: "integer", minimum: 7, exclusiveMinimum: true, maximum: 8 } }, "3.0.3", 8],
   [
+    "one of several constants that an enum has, too",
+    { A: { enum: [2], allOf: [{ type: "integer", oneOf: [{ const: 1 }, { const: 2 }] }] } },
+    undefined,
+    2,
+  ],
+  [
     "as many items as are needed",
     { A: { type: "array", minItems: 3, maxItems: 900, items: { const: 1 } } },
     undefined,
