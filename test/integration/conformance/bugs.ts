@@ -608,6 +608,45 @@ const parcelBugs: Readonly<Record<string, Bug>> = {
   ),
 };
 
+const tasksSchema = (name: string) => ({
+  content: { "application/json": { schema: { $ref: `#/components/schemas/${name}` } } },
+});
+const wrappedTask = { description: "ok", ...tasksSchema("TaskData") };
+
+/** Habits of frameworks: slashes at the ends of paths, resources in a member, and a required If-Match. */
+const tasksText = JSON.stringify({
+  openapi: "3.1.0",
+  info: { title: "Tasks", version: "1" },
+  security: [{ token: [] }],
+  paths: {
+    "/tasks/": { post: { requestBody: tasksSchema("Task"), responses: { "201": wrappedTask } } },
+    "/tasks/{id}/": {
+      parameters: [{ name: "id", in: "path", required: true, schema: { type: "integer" } }],
+      get: { responses: { "200": wrappedTask } },
+      put: {
+        parameters: [{ name: "If-Match", in: "header", required: true, schema: { type: "string" } }],
+        requestBody: tasksSchema("Task"),
+        responses: { "200": wrappedTask },
+      },
+    },
+  },
+  components: {
+    securitySchemes: { token: { type: "http", scheme: "bearer" } },
+    schemas: {
+      Task: {
+        type: "object",
+        required: ["title"],
+        properties: { id: { type: "integer", readOnly: true }, title: { type: "string" } },
+      },
+      TaskData: {
+        type: "object",
+        required: ["data"],
+        properties: { data: { $ref: "#/components/schemas/Task" } },
+      },
+    },
+  },
+});
+
 /** Servers of a contract with one bug each. */
 export interface PlantedBugs {
   readonly contract: string;
@@ -740,6 +779,7 @@ export const planted: readonly PlantedBugs[] = [
       ),
     },
   },
+  { contract: "tasks", text: tasksText, bugs: editBugs },
   {
     contract: "keyed visits",
     text: readFileSync(contractFile("visits.yaml"), "utf8").replace(

@@ -3,7 +3,7 @@
 import type { HttpResponse } from "../wire/response-parser.ts";
 import { RuleViolation } from "../wire/rule-ends.ts";
 import type { Contents } from "./contents.ts";
-import { parseObject } from "./expectations.ts";
+import { plantOf } from "./expectations.ts";
 import type { Conflict } from "./run-state.ts";
 import type { TestClient } from "./test-client.ts";
 
@@ -26,7 +26,7 @@ export async function learnConflict(client: TestClient): Promise<Conflict> {
 
 function isPlant(contents: Contents, response: HttpResponse, name: string): boolean {
   try {
-    return contents.created !== undefined && contents.hasTitle(parseObject(response), name);
+    return contents.created !== undefined && contents.hasTitle(plantOf(contents, response), name);
   } catch (error) {
     if (error instanceof RuleViolation) return false;
     throw error;

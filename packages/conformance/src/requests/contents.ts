@@ -19,6 +19,7 @@ import { fromJson, isText } from "../../../../src/contract/stored-types.ts";
 import { withArticle } from "../../../../src/contract/words.ts";
 import { filterJson } from "../../../../src/json/json-filter.ts";
 import { scanJson } from "../../../../src/json/json-scanner.ts";
+import { isObject } from "../../../../src/json/json-values.ts";
 import { sentText } from "../../../../src/json/sent-json.ts";
 import { toFieldValue } from "../../../../src/openapi/description/example-values.ts";
 import type { ResponseCheck } from "../failures/watch.ts";
@@ -51,6 +52,8 @@ export class Contents {
   readonly #shown: readonly Shown[] | undefined;
   /** The required fields besides the title, with the JSON of their examples. */
   readonly #others: Map<Field, string>;
+  /** The names that lead to the resource in responses where it is in a member of the body. */
+  readonly wrappers: readonly (readonly string[])[];
   /** The fields that have the ids of a collection. */
   readonly references: ReadonlyMap<Field, Collection>;
 
@@ -68,6 +71,8 @@ export class Contents {
     this.#values = new Map(fields.map((field) => [field, sampleValues(contract, collection, field)]));
     const { create, get } = collection.operations;
     this.created = create.response;
+    const shown = Object.values(collection.operations).map(({ response }) => response?.wrapper);
+    this.wrappers = shown.flatMap((wrapper) => (wrapper === undefined ? [] : [pathIn(wrapper)]));
     this.#shown = (create.response ?? get?.response)?.fields;
     const hasTwo = (field: Field) => (this.#values.get(field)?.length ?? 0) > 1;
     const takesAll = (field: Field, texts: readonly string[]) =>
@@ -291,7 +296,10 @@ export class Contents {
   /** The id of a response, exact to the last digit. */
   idOf(text: string): PlantId | undefined {
     const { name, type } = this.collection.id;
-    const value = memberOf(text, name);
+    const inner = this.wrappers.map((path) =>
+      path.reduce<string | undefined>((json, each) => json && memberOf(json, each), text),
+    );
+    const value = memberOf(inner.find((json) => json !== undefined) ?? text, name);
     return value === undefined ? undefined : fromJson(type, sentText(value));
   }
 
@@ -337,6 +345,17 @@ function memberOf(text: string, name: string): string | undefined {
 
 function memberJson([{ jsonName }, json]: readonly [Field, string]): string {
   return asciiJson(jsonName + json);
+}
+
+/** The names that lead to what is between two parts of JSON. */
+function pathIn([before, after]: readonly [string, string]): readonly string[] {
+  const names: string[] = [];
+  for (let at: unknown = JSON.parse(`${before}null${after}`); isObject(at); ) {
+    const [name, member] = Object.entries(at).find(([, each]) => each === null || isObject(each)) ?? [];
+    if (name !== undefined) names.push(name);
+    at = member;
+  }
+  return names;
 }
 
 /** JSON with an escape for each other character: rules cut bodies into bytes. */

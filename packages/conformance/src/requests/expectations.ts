@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ErrorCode, errorRegistry } from "../../../../src/base/errors.ts";
 import { type ErrorFormat, type ErrorShape, formOf, partsOf } from "../../../../src/contract/error-format.ts";
-import { isDeeper } from "../../../../src/json/json-values.ts";
+import { isDeeper, isObject } from "../../../../src/json/json-values.ts";
 import { decodeUtf8 } from "../../../../src/json/utf8.ts";
 import { escapeCharacter } from "../failures/transcript-text.ts";
 import { type HttpResponse, headerOf } from "../wire/response-parser.ts";
@@ -53,13 +53,13 @@ function asFault(fault: string, expect: () => void): void {
 
 /** A response that accepts a plant, and returns these members. */
 export function expectMembers(
-  { created }: Contents,
+  contents: Contents,
   response: HttpResponse,
   members: ReadonlyMap<string, unknown>,
 ): void {
   expectAccepted(response);
-  if (created === undefined) return;
-  const body = parseObject(response);
+  if (contents.created === undefined) return;
+  const body = plantOf(contents, response);
   for (const [name, value] of members) {
     const received = body[name];
     const expected = value === undefined ? `no ${name}` : `the ${name} ${withCodePoints(value)}`;
@@ -191,6 +191,16 @@ export function expectUtf8(response: HttpResponse): void {
   const value = headerOf(response, "content-type") ?? "";
   const [, charset = "utf-8"] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value) ?? [];
   expectThat(/^utf-?8$/i.test(charset), `expected JSON in UTF-8, received ${value}`);
+}
+
+/** The resource of a response, which may be in a member of its body. */
+export function plantOf(contents: Contents, response: HttpResponse): Readonly<Record<string, unknown>> {
+  const body = parseObject(response);
+  const inner = contents.wrappers.map((path) =>
+    path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), body),
+  );
+  // Like the body, without what every object inherits.
+  return Object.setPrototypeOf(inner.find(isObject) ?? body, null);
 }
 
 /** The JSON object that a response is. */

@@ -11,7 +11,7 @@ import {
   expectStatus,
   expectThat,
   type PlantFields,
-  parseObject,
+  plantOf,
 } from "../requests/expectations.ts";
 import { RuleSkipped } from "../wire/rule-ends.ts";
 import { ofEveryResponse } from "./every-response.ts";
@@ -164,7 +164,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
           const response = await check.create(check.withNewId(contents.plantWith(member)));
           expectPlant(contents, response, { name: "Monstera" });
           if (contents.created === undefined) return;
-          const others = Object.keys(parseObject(response)).filter((name) => !isReturned(name));
+          const others = Object.keys(plantOf(contents, response)).filter((name) => !isReturned(name));
           expectThat(others.length === 0, `expected no other members, received ${others.join(", ")}`);
         });
       },

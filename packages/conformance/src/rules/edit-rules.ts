@@ -9,13 +9,13 @@ import {
   expectHeader,
   expectStatus,
   expectThat,
-  parseObject,
+  plantOf,
   shorten,
   textOf,
 } from "../requests/expectations.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
 import type { HttpResponse } from "../wire/response-parser.ts";
-import { getById, itemPlace, sendOperation } from "./operation-rules.ts";
+import { getById, ifUnchanged, itemPlace, sendOperation } from "./operation-rules.ts";
 import { byContract, byDecision, decision, type Rule, rfc, rulesOf } from "./rule.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -27,8 +27,8 @@ export function editRules(contents: Contents): readonly Rule[] {
   const { replace, change, get } = collection.operations;
   const put = (check: RuleContext, id: string, body: string, headers = {}) =>
     sendOperation(check, "replace", `/${id}`, { body, headers });
-  const patch = (check: RuleContext, id: string, body: string) =>
-    sendOperation(check, "change", `/${id}`, { body });
+  const patch = async (check: RuleContext, id: string, body: string) =>
+    sendOperation(check, "change", `/${id}`, { body, headers: await ifUnchanged(check, id) });
   /** Creates a plant, and makes the body that replaces it. */
   const created = async (check: RuleContext) => {
     const number = check.id();
@@ -38,7 +38,7 @@ export function editRules(contents: Contents): readonly Rule[] {
   const expectTitle = (response: HttpResponse, name: string) => {
     expectStatus(response, 200);
     expectThat(
-      contents.hasTitle(parseObject(response), name),
+      contents.hasTitle(plantOf(contents, response), name),
       `expected the ${title.name} ${JSON.stringify(name)}, received ${shorten(textOf(response))}`,
     );
   };
@@ -64,7 +64,7 @@ export function editRules(contents: Contents): readonly Rule[] {
       required: byContract(itemPlace(contents, "replace")),
       run: async (check) => {
         const { id, body } = await created(check);
-        expectAccepted(await put(check, id, body("Ficus")));
+        expectAccepted(await put(check, id, body("Ficus"), await ifUnchanged(check, id)));
         expectTitle(await getById(check, id), "Ficus");
       },
     },
@@ -86,13 +86,13 @@ export function editRules(contents: Contents): readonly Rule[] {
       run: async (check) => {
         const full = contents.fullPlant(check.id());
         const id = createdId(contents, await check.create(full.body));
-        const before = parseObject(await getById(check, id));
+        const before = plantOf(contents, await getById(check, id));
         expectAccepted(await patch(check, id, `{${title.jsonName}${contents.titleJson("Ficus")}}`));
         const changed = await getById(check, id);
         expectTitle(changed, "Ficus");
-        expectOthersKept(before, parseObject(changed));
+        expectOthersKept(before, plantOf(contents, changed));
         if (removable === undefined) return;
-        const groupOf = (response: HttpResponse) => parseObject(response)[removable.name];
+        const groupOf = (response: HttpResponse) => plantOf(contents, response)[removable.name];
         expectAccepted(await patch(check, id, `{${removable.jsonName}null}`));
         const removed = groupOf(await getById(check, id));
         expectThat(
@@ -110,7 +110,8 @@ export function editRules(contents: Contents): readonly Rule[] {
         const etag = expectHeader(await getById(check, id), "ETag", /^"[^"]*"$/);
         expectAccepted(await put(check, id, body("Ficus"), { "If-Match": etag }));
         expectStatus(await put(check, id, body("Monstera"), { "If-Match": etag }), 412);
-        expectStatus(await put(check, id, body("Monstera"), { "If-None-Match": "*" }), 412);
+        const none = { ...(await ifUnchanged(check, id)), "If-None-Match": "*" };
+        expectStatus(await put(check, id, body("Monstera"), none), 412);
         expectTitle(await getById(check, id), "Ficus");
       },
     },

@@ -8,7 +8,7 @@ import {
   expectPlant,
   expectThat,
   type PlantFields,
-  parseObject,
+  plantOf,
 } from "../requests/expectations.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
 import { RuleSkipped } from "../wire/rule-ends.ts";
@@ -164,7 +164,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
               continue;
             }
             // A server may return the plant that is stored.
-            const returned = parseObject(response);
+            const returned = plantOf(contents, response);
             const own = names[index] ?? "";
             const name = contents.hasTitle(returned, own)
               ? own
@@ -207,7 +207,7 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
         for (const id of ids) {
           const response = await check.create(contents.plantJson(id, "Ficus"));
           // A server may return the plant that is stored.
-          const isFree = response.status < 300 && contents.hasTitle(parseObject(response), "Ficus");
+          const isFree = response.status < 300 && contents.hasTitle(plantOf(contents, response), "Ficus");
           expectThat(!isFree, "an acknowledged plant is lost: its id is free");
         }
       },

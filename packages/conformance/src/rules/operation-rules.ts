@@ -1,6 +1,7 @@
 // Checks the operations that a contract describes besides the create: a plant can be got, listed
 // and deleted as it was created.
 
+import { isDeepStrictEqual } from "node:util";
 import { plantsPath } from "../../../../src/contract/contract.ts";
 import { isObject } from "../../../../src/json/json-values.ts";
 import type { Contents } from "../requests/contents.ts";
@@ -12,12 +13,13 @@ import {
   expectJsonType,
   expectStatus,
   expectThat,
+  plantOf,
   shorten,
   textOf,
 } from "../requests/expectations.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
 import type { RequestParts } from "../wire/request-parts.ts";
-import type { HttpResponse } from "../wire/response-parser.ts";
+import { type HttpResponse, headerOf } from "../wire/response-parser.ts";
 import { byContract, byStandard, openapi, placesIn, type Rule, rfc, rulesOf } from "./rule.ts";
 
 const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", delete: "DELETE" } as const;
@@ -28,7 +30,7 @@ export const otherOperations = Object.keys(methods) as Operation[];
 
 /** The place of an operation of one resource in the description. */
 export function itemPlace({ contract, collection }: Contents, operation: Operation): string {
-  const start = `${collection.describedPath}/{`;
+  const start = `${collection.describedPath.replace(/\/$/, "")}/{`;
   const item = Object.keys(contract.document.paths ?? {}).find((each) => each.startsWith(start));
   return openapi(`paths.${item}.${methods[operation].toLowerCase()}`);
 }
@@ -51,12 +53,22 @@ export function sendOperation(
     ...check.contents.credentials(check.target.token, collection.operations[operation]?.access),
     ...own,
   };
-  return check.send({ method: methods[operation], path: collection.path + below, ...parts, headers });
+  const { itemPath, operations, path } = collection;
+  const target = below.startsWith("/")
+    ? itemPath.replace(/\{[^{}]*\}/, () => below.slice(1))
+    : (operations.list?.path ?? path) + below;
+  return check.send({ method: methods[operation], path: target, ...parts, headers });
 }
 
 /** Gets a resource by its id as a segment of a path. */
 export function getById(check: RuleContext, id: string): Promise<HttpResponse> {
   return sendOperation(check, "get", `/${id}`);
+}
+
+/** The condition that a resource is as it is, which an operation may require; none without a strong ETag. */
+export async function ifUnchanged(check: RuleContext, id: string): Promise<Readonly<Record<string, string>>> {
+  const etag = headerOf(await getById(check, id), "etag");
+  return etag?.startsWith('"') ? { "If-Match": etag } : {};
 }
 
 /** The plants of a list, each as JSON. */
@@ -76,7 +88,7 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
 
 export function operationRules(contents: Contents): readonly Rule[] {
   const { collection } = contents;
-  const { operations, path, list } = collection;
+  const { operations, list } = collection;
   const createdName = contents.created?.createdName;
   const { responses, body } = placesIn(contents);
   return rulesOf(contents, "contract", {
@@ -88,8 +100,11 @@ export function operationRules(contents: Contents): readonly Rule[] {
         const response = await check.create(check.plant());
         expectAccepted(response);
         const location = expectHeader(response, "Location", /./);
-        const end = location.slice(0, location.lastIndexOf("/"));
-        expectThat(end.endsWith(path), `expected a Location below ${path}, received ${shorten(location)}`);
+        const above = collection.itemPath.replace(/\{.*/, "");
+        expectThat(
+          location.includes(above),
+          `expected a Location below ${above}, received ${shorten(location)}`,
+        );
       },
     },
     get: {
@@ -103,11 +118,8 @@ export function operationRules(contents: Contents): readonly Rule[] {
         expectStatus(response, 200);
         expectJsonType(response);
         if (contents.created === undefined) return;
-        const [expected, received] = [textOf(created), textOf(response)].map((text) =>
-          JSON.stringify(Object.entries(JSON.parse(text) as object).toSorted()),
-        );
         expectThat(
-          received === expected,
+          isDeepStrictEqual(plantOf(contents, created), plantOf(contents, response)),
           `expected ${shorten(textOf(created))}, received ${shorten(textOf(response))}`,
         );
       },
@@ -119,7 +131,7 @@ export function operationRules(contents: Contents): readonly Rule[] {
       run: async (check) => {
         const response = await check.create(check.plant());
         expectAccepted(response);
-        const body = JSON.parse(textOf(response)) as Readonly<Record<string, unknown>>;
+        const body = plantOf(contents, response);
         const time = Date.parse(String(body[createdName ?? ""]));
         const now = Date.parse(expectHeader(response, "Date", /./));
         expectThat(
@@ -164,7 +176,9 @@ export function operationRules(contents: Contents): readonly Rule[] {
       run: async (check) => {
         const id = createdId(contents, await check.create(check.plant()));
         expectAccepted(await getById(check, id));
-        expectAccepted(await sendOperation(check, "delete", `/${id}`));
+        expectAccepted(
+          await sendOperation(check, "delete", `/${id}`, { headers: await ifUnchanged(check, id) }),
+        );
         const gone = await getById(check, id);
         expectClientError(gone);
         expectThat(

@@ -1,7 +1,7 @@
 // Checks ids that are texts: each is what was sent, to the last byte.
 
 import type { Contents } from "../requests/contents.ts";
-import { createdId, expectStatus, expectThat, parseObject, textOf } from "../requests/expectations.ts";
+import { createdId, expectStatus, expectThat, plantOf, textOf } from "../requests/expectations.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
 import { getById } from "./operation-rules.ts";
 import { byDecision, decision, type Rule, rfc, rulesOf } from "./rule.ts";
@@ -47,7 +47,10 @@ export function textIdRules(contents: Contents): readonly Rule[] {
         await check.expectCreated(body(id, "Monstera"), { name: "Monstera" });
         const found = await getById(check, encodeURIComponent(id));
         expectStatus(found, 200);
-        expectThat(contents.hasTitle(parseObject(found), "Monstera"), "expected the plant that was created");
+        expectThat(
+          contents.hasTitle(plantOf(contents, found), "Monstera"),
+          "expected the plant that was created",
+        );
       },
     },
   });
