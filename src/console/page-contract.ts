@@ -25,6 +25,7 @@ export interface PageField {
   readonly isDate: boolean;
   /** How a search compares it; "" for objects and lists. */
   readonly filter: "text" | "boolean" | "number" | "date" | "time" | "";
+  /** A value for examples; "" for none that says anything. */
   readonly example: string;
   /** The name of the collection whose ids it has; "" for none. */
   readonly references: string;
@@ -94,7 +95,7 @@ function pageCollection(
       default: field.default === undefined ? "" : field.type.format(field.default),
       isDate: isDate(field),
       filter: filterKind(field),
-      example: field.type.format(field.example),
+      example: exampleOf(field),
       references: referenceOf(field, all)?.name ?? "",
     })),
     title: titleField === undefined ? -1 : fields.indexOf(titleField),
@@ -107,17 +108,22 @@ function pageCollection(
 /** Examples that are longer are left out of hints. */
 const exampleLengthMax = 60;
 
-function hintOf({ type, example }: Field): string {
+function hintOf(field: Field): string {
+  const { type } = field;
   const { expected, input } = type;
   if (expected === "a string" || input === "boolean" || Array.isArray(input)) return "";
-  const text = type.format(example);
+  const text = exampleOf(field);
   const isShown =
     text !== "" &&
     text.length <= exampleLengthMax &&
-    !isMadeUp(text) &&
     type.parse(text) !== undefined &&
     !expected.includes("such as");
   return `${capitalized(expected)}${isShown ? `, such as ${text}` : ""}`;
+}
+
+function exampleOf({ type, example }: Field): string {
+  const text = type.format(example);
+  return isMadeUp(text) ? "" : text;
 }
 
 /** Whether an example is the word that stands for any text, perhaps cut or repeated. */

@@ -16,10 +16,13 @@ interface Term {
 /** Examples for the help of the search: of each kind of filter. */
 export function filterExamples(): string[] {
   const group = groupField();
-  // Words search the title.
+  // Words search the title, and an id says little.
   const named = [group, collection.fields[collection.title]];
   const others = collection.fields.filter(
-    (field) => !named.includes(field) && filterName(field) !== undefined,
+    (field) =>
+      !named.includes(field) &&
+      filterName(field) !== undefined &&
+      !(field.filter === "text" && (field.example === "" || field.references !== "")),
   );
   const kinds = ["text", "number", "boolean", "date", "time"];
   const shown = kinds.flatMap((kind) => others.find((each) => each.filter === kind) ?? []);
@@ -40,7 +43,8 @@ function examplesOf(field: PageField): string[] {
   if (field.filter === "boolean") return [`${name}:true`, `${name}:false`, ...none];
   if (field.filter === "number") return [`${name}:10..20`, `${name}:10`, ...none];
   if (field.filter !== "text") return [`${name}:2026-11-01..2026-11-07`, `${name}:2026-11-01`, ...none];
-  return [withFilter("", field, field.example), `${name}:"two words"`, ...none];
+  const example = field.example === "" ? [] : [withFilter("", field, field.example)];
+  return [...example, `${name}:"two words"`, ...none];
 }
 
 const createdExamples = ["created:today", "created:2026-11-01", "created:2026-11-01..2026-11-07"];
