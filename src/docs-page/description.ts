@@ -12,20 +12,12 @@ export interface Schema extends Described {
   readonly format?: string;
   readonly pattern?: string;
   readonly example?: unknown;
-  readonly examples?: readonly unknown[];
-  readonly default?: unknown;
   readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly minimum?: number;
-  readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
-  readonly items?: Schema;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly allOf?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
 }
 
 export interface Example extends Described {
