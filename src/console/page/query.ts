@@ -13,58 +13,69 @@ interface Term {
   isQuoted: boolean;
 }
 
+type FilterField = Pick<
+  PageField,
+  "name" | "filter" | "isRequired" | "isNullable" | "example" | "references"
+>;
+
+/** What the store knows of each plant: its filters come before those of fields with the same names. */
+const ofStore = { isRequired: true, isNullable: false, references: "" };
+const token: FilterField = { ...ofStore, name: "token", filter: "text", example: "ci" };
+const created: FilterField = { ...ofStore, name: "created", filter: "time", example: "" };
+
 /** Examples for the help of the search: of each kind of filter. */
 export function filterExamples(): string[] {
   const group = groupField();
   // Words search the title, and an id says little.
-  const named = [group, collection.fields[collection.title]];
   const others = collection.fields.filter(
     (field) =>
-      !named.includes(field) &&
+      field !== group &&
+      field !== collection.fields[collection.title] &&
       filterName(field) !== undefined &&
       !(field.filter === "text" && (field.example === "" || field.references !== "")),
   );
   const kinds = ["text", "number", "boolean", "date", "time"];
   const shown = kinds.flatMap((kind) => others.find((each) => each.filter === kind) ?? []);
+  const [range = "", , today = ""] = examplesOf(created);
   return [
     ...(collection.id.isText ? [] : ["300-400"]),
     ...[...(group === undefined ? [] : [group]), ...shown].map((field) => examplesOf(field)[0] ?? ""),
     ...(group === undefined ? [] : [`${filterName(group)}:none`]),
     "token:ci",
-    "created:today",
-    "created:2026-11-01..2026-11-07",
+    today,
+    range,
   ];
 }
 
 /** The syntax of the values of a filter. */
-function examplesOf(field: PageField): string[] {
-  const name = filterName(field) ?? "";
-  const none = field.isRequired && !field.isNullable ? [] : [`${name}:none`];
-  if (field.filter === "boolean") return [`${name}:true`, `${name}:false`, ...none];
-  if (field.filter === "number") return [`${name}:10..20`, `${name}:10`, ...none];
-  if (field.filter !== "text") return [`${name}:2026-11-01..2026-11-07`, `${name}:2026-11-01`, ...none];
-  const example = field.example === "" ? [] : [withFilter("", field, field.example)];
-  return [...example, `${name}:"two words"`, ...none];
+function examplesOf(field: FilterField): string[] {
+  const { filter, example } = field;
+  const days = ["2026-11-01..2026-11-07", "2026-11-01", ...(filter === "time" ? ["today"] : [])];
+  const values = { boolean: ["true", "false"], number: ["10..20", "10"], date: days, time: days, "": [] };
+  const texts = [...(example === "" ? [] : [typed(example)]), '"two words"'];
+  const all = [...(filter === "text" ? texts : values[filter]), ...(isOptional(field) ? ["none"] : [])];
+  return all.map((value) => `${filterName(field)}:${value}`);
 }
 
-const createdExamples = ["created:today", "created:2026-11-01", "created:2026-11-01..2026-11-07"];
+function isOptional({ isRequired, isNullable }: FilterField): boolean {
+  return !isRequired || isNullable;
+}
 
-/**
- * The name of the filter of a field: its own, if that can be typed and is no other filter; undefined if it
- * has none.
- */
-function filterName(field: PageField): string | undefined {
-  if (field.filter === "") return undefined;
-  const isFree = typedName.test(field.name) && !["token", "created"].includes(field.name.toLowerCase());
-  return isFree ? field.name : field === groupField() ? "group" : undefined;
+/** The name of the filter of a field: its own, if that can be typed and is no other filter. */
+function filterName(field: FilterField): string | undefined {
+  const { name, filter } = field;
+  if (field === token || field === created) return name;
+  if (filter === "") return undefined;
+  const isFree = typedName.test(name) && !["token", "created"].includes(name.toLowerCase());
+  return isFree ? name : field === groupField() ? "group" : undefined;
 }
 
 const typedName = /^[\p{L}_][\p{L}\p{N}_.-]*$/u;
 
-function fieldOf(filter: string): PageField | undefined {
-  const isOf = (fold: (name: string) => string) => (field: PageField) =>
+function fieldOf(filter: string): FilterField | undefined {
+  const isOf = (fold: (name: string) => string) => (field: FilterField) =>
     fold(filterName(field) ?? "") === fold(filter);
-  const { fields } = collection;
+  const fields = [...collection.fields, token, created];
   return fields.find(isOf(String)) ?? fields.find(isOf((name) => name.toLowerCase()));
 }
 
@@ -99,24 +110,11 @@ function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
   const unfinished = /^([\p{L}_][\p{L}\p{N}_.-]*):$/u.exec(raw)?.[1];
   const name = filter ?? unfinished;
   if (name !== undefined) {
-    const [field, lower] = [fieldOf(name), name.toLowerCase()];
-    const examples =
-      field !== undefined
-        ? examplesOf(field)
-        : ({ token: ["token:ci"], created: createdExamples } as Record<string, string[]>)[lower];
-    if (examples === undefined)
+    const field = fieldOf(name);
+    if (field === undefined)
       return `There is no filter ${name}: here. To search for this text, put it in quotes: ${quoted(raw)}`;
-    if (unfinished === undefined) {
-      if (field !== undefined) return parseField(field, text, isQuoted) ?? `Write ${choices(examples)}.`;
-      if (lower === "token") return [["token", text]];
-      const days = parseDays(text);
-      if (days !== undefined)
-        return [
-          ["createdFrom", String(days[0].getTime())],
-          ["createdEnd", String(days[1].getTime())],
-        ];
-    }
-    return `Write ${choices(examples)}.`;
+    const parameters = unfinished === undefined ? parseField(field, text, isQuoted) : undefined;
+    return parameters ?? `Write ${alternatives.format(examplesOf(field))}.`;
   }
   const range = isQuoted || collection.id.isText ? null : /^(-?\d{1,19})(?:-(-?\d{1,19}))?$/.exec(text);
   if (range === null) return text === "" ? [] : [["word", text]];
@@ -128,7 +126,6 @@ function parseTerm({ raw, filter, text, isQuoted }: Term): Parameters | string {
 }
 
 const alternatives = new Intl.ListFormat("en-GB", { type: "disjunction" });
-const choices = (examples: string[]) => alternatives.format(examples);
 
 const valuePatterns = {
   text: /^/,
@@ -138,8 +135,9 @@ const valuePatterns = {
 };
 
 /** The parameters of a filter for a field; undefined if the value is none. */
-function parseField({ name, filter }: PageField, text: string, isQuoted: boolean): Parameters | undefined {
-  if (text === "none" && !isQuoted) return [["missing", name]];
+function parseField(field: FilterField, text: string, isQuoted: boolean): Parameters | undefined {
+  const { name, filter } = field;
+  if (text === "none" && !isQuoted && isOptional(field)) return [["missing", name]];
   if (filter === "time") {
     const days = parseDays(text);
     return (
@@ -186,11 +184,13 @@ function startOfDay(day: string, daysLater: number): Date | undefined {
 }
 
 /** A search with another value of a field. */
-export function withFilter(query: string, field: PageField, value: string) {
+export function withFilter(query: string, field: FilterField, value: string) {
   const others = termsOf(query).filter(({ filter }) => filter === undefined || fieldOf(filter) !== field);
-  const isPlain = /^[^\s"]\S*$/.test(value) && value !== "none";
-  const typed = isPlain ? value : quoted(value);
-  return [...others.map(({ raw }) => raw), `${filterName(field)}:${typed}`].join(" ");
+  return [...others.map(({ raw }) => raw), `${filterName(field)}:${typed(value)}`].join(" ");
+}
+
+function typed(value: string): string {
+  return /^[^\s"]\S*$/.test(value) && value !== "none" ? value : quoted(value);
 }
 
 function quoted(text: string): string {

@@ -25,8 +25,6 @@ export interface Filter {
   readonly ids?: readonly [min: PlantId, max: PlantId] | undefined;
   /** The name of the token, or of the identity provider's subject, that created the plant. */
   readonly creator?: string | undefined;
-  /** When the plant was created, in milliseconds since the epoch; the end is not included. */
-  readonly created?: readonly [from: number, end: number] | undefined;
 }
 
 export interface Reading {
@@ -73,15 +71,20 @@ const rangePlantsMax = 1_000_000;
 const comparisons = { is: "eq", from: "gte", to: "lte", below: "lt" } as const;
 
 /**
- * A collection with filters of all properties but objects and lists. A value that the contract no longer
+ * A collection with filters of the time of creation, and of all properties but objects and lists. A value that the contract no longer
  * allows may still be stored.
  */
 function searchable(collection: Collection): Collection {
   const fields = collection.fields.map((field) => ({ ...field, type: typeOfKind(field.type.kind) }));
-  const filters = fields.flatMap(({ name, type }, key) =>
-    Object.entries(comparisons).flatMap(([start, operator]) =>
-      type.kind.name === "json" ? [] : { ...plainFilter, name: `${start}.${name}`, key, operator },
-    ),
+  const keys = fields.map(({ name, type }, key) => ({ name, key, isScalar: type.kind.name !== "json" }));
+  const searched = keys.filter(({ name, isScalar }) => isScalar && name !== "token" && name !== "created");
+  const filters = [...searched, { name: "created", key: "created" as const }].flatMap(({ name, key }) =>
+    Object.entries(comparisons).map(([start, operator]) => ({
+      ...plainFilter,
+      name: `${start}.${name}`,
+      key,
+      operator,
+    })),
   );
   return { ...collection, fields, list: { ...collection.list, filters } };
 }
@@ -98,15 +101,12 @@ const plainFilter = {
 export function parseFilter(collection: Collection, parameters: URLSearchParams): Filter {
   const { one } = collection.words;
   const words = parameters.getAll("word").filter((word) => word !== "");
-  const creator = parameters.get("token") ?? undefined;
+  const creator = parameters.get("is.token") ?? undefined;
   if (Array.from(words.join("")).length > searchCharactersMax)
     throw new BadRequestError(`A search may have at most ${searchCharactersMax} characters.`);
   if (![...parameters.values()].every(isStorable))
     throw new BadRequestError(`The search has a character that no ${one} can have.`);
   const [idMin, idMax] = [parameters.get("idMin"), parameters.get("idMax")];
-  const [from, end] = [parameters.get("createdFrom"), parameters.get("createdEnd")];
-  const created = [Number(from), Number(end)] as const;
-  if (!created.every(Number.isSafeInteger)) throw new BadRequestError("A time must be an integer.");
   const missing = new Set(parameters.getAll("missing"));
   const values: Record<string, unknown> = {};
   for (const [name, { parse, expected }] of Object.entries(filterParameters(searchable(collection)))) {
@@ -127,7 +127,6 @@ export function parseFilter(collection: Collection, parameters: URLSearchParams)
     creator,
     ids:
       idMin === null || idMax === null ? undefined : [parseId(collection, idMin), parseId(collection, idMax)],
-    created: from === null || end === null ? undefined : created,
   };
 }
 
@@ -204,7 +203,7 @@ async function creatorIds(sql: SqlConnection, name: string | undefined): Promise
 function conditionsOf(
   collection: Collection,
   sql: SqlConnection,
-  { words, missing = [], creators, created }: Filter & { readonly creators: readonly bigint[] | undefined },
+  { words, missing = [], creators }: Filter & { readonly creators: readonly bigint[] | undefined },
   parameter: (value: SqlValue) => string,
 ): string {
   // On SQLite LIKE folds the case of ASCII letters.
@@ -215,11 +214,6 @@ function conditionsOf(
   });
   if (creators !== undefined)
     conditions.push(`creator IN (${creators.map((creator) => parameter(creator)).join(", ")})`);
-  if (created !== undefined) {
-    const [from, end] = created;
-    conditions.push(`created_at >= ${parameter(BigInt(from))}`);
-    conditions.push(`created_at < ${parameter(BigInt(end))}`);
-  }
   for (const word of words) {
     const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
     const contains = (text: string) => `${text} ${like} ${pattern} ESCAPE '\\'`;

@@ -139,7 +139,7 @@ describe("the console", () => {
       "plants?count=1&word=%00",
       "plants?count=1&is.tag=%00",
       "plants?count=1&after=9223372036854775808",
-      "plants?count=1&createdFrom=1&createdEnd=x",
+      "plants?count=1&from.created=x",
       "plant?id=",
       "history?since=-1",
     ];

@@ -98,6 +98,11 @@ function cases(createdAt: (id: bigint) => number): [Filter, (plant: Plant) => bo
   const [low, high] = [0n, 9_007_199_254_740_993n];
   const [from, end] = [20, 70];
   const isBetween = ({ id }: Plant) => BigInt(id) >= low && BigInt(id) <= high;
+  const times = {
+    "from.created": new Date(from).toISOString(),
+    "below.created": new Date(end).toISOString(),
+  };
+  const { values } = parseFilter(plantStore, new URLSearchParams(times));
   const isInTime = ({ id }: Plant) => createdAt(BigInt(id)) >= from && createdAt(BigInt(id)) < end;
   const isEven = ({ id }: Plant) => BigInt(id) % 2n === 0n;
   const hasText = ({ values }: Plant, text: string) =>
@@ -116,11 +121,11 @@ function cases(createdAt: (id: bigint) => number): [Filter, (plant: Plant) => bo
     [{ words: [], ids: [high, low] }, () => false],
     [{ words: [], creator: "even" }, isEven],
     [{ words: [], creator: "nobody" }, () => false],
-    [{ words: [], created: [from, end] }, isInTime],
+    [{ words: [], values: values ?? {} }, isInTime],
     [{ words: ["cus", "fi"] }, (plant) => hasText(plant, "cus") && hasText(plant, "fi")],
     [{ words: ["ropical", "ficus"] }, (plant) => hasText(plant, "ropical") && hasText(plant, "ficus")],
     [
-      { ...tagged(undefined), words: ["ficus"], creator: "even", ids: [low, high], created: [from, end] },
+      { ...tagged(undefined), words: ["ficus"], creator: "even", ids: [low, high], values: values ?? {} },
       (plant) =>
         hasText(plant, "ficus") &&
         plant.values[1] === undefined &&
