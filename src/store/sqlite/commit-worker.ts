@@ -5,6 +5,7 @@ import { collectionOf } from "../../contract/contract.ts";
 import { receivedContract, type SentContract } from "../../contract/sent-contract.ts";
 import type { NewEntry } from "../plant-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
+import { openChosen } from "./connection.ts";
 import { BatchMemory } from "./shared-batch.ts";
 import { SqliteStore } from "./store.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
@@ -21,7 +22,7 @@ const calls = serveCalls(openStore);
 /** @param memory of batches, and of the checkpoint thread's signals. */
 export async function openStore(path: string, contract: SentContract, memory: SharedArrayBuffer) {
   const checkpointThread = new CheckpointSignals(memory);
-  const store = SqliteStore.openForServer(path, receivedContract(contract), notify, checkpointThread);
+  const store = SqliteStore.use(path, openChosen(path, receivedContract(contract)), notify, checkpointThread);
   const batches = { memory: new BatchMemory(store.contract.collections, memory) };
   void serveBatches(store, batches);
   const close = async () => {

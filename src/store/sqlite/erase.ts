@@ -34,7 +34,10 @@ export async function erase(
   );
   if (tables.length + columns.length === 0) return [];
   const counts = new Map<string, number>();
-  for (const { name } of [...tables, ...columns]) counts.set(name, await countRows(transaction, name));
+  for (const { name } of [...tables, ...columns]) {
+    const [row] = await read<{ rows: bigint }>(`SELECT count(*) AS rows FROM "${name}"`);
+    counts.set(name, Number(row?.rows));
+  }
   const all = [...tables, ...columns].reduce((sum, { name }) => sum + (counts.get(name) ?? 0), 0);
   let done = 0;
   const onPart = (rows: number) => {
@@ -43,7 +46,7 @@ export async function erase(
   };
   for (const { name } of tables) {
     await inParts(transaction, name, (where) => [`DELETE FROM "${name}" WHERE true${where}`], onPart);
-    await run(transaction, `DROP TABLE "${name}"`);
+    await transaction(() => query(`DROP TABLE "${name}"`));
   }
   for (const { name, column } of columns) {
     const empty = (where: string) => [
@@ -51,18 +54,9 @@ export async function erase(
     ];
     await inParts(transaction, name, empty, onPart);
     if ((counts.get(name) ?? 0) <= rewrittenRowsMax)
-      await run(transaction, `ALTER TABLE "${name}" DROP COLUMN "${column}"`);
+      await transaction(() => query(`ALTER TABLE "${name}" DROP COLUMN "${column}"`));
   }
   return await emptyWal(database);
-}
-
-async function countRows(transaction: Transaction, table: string): Promise<number> {
-  const [row] = await transaction(() => query<{ rows: bigint }>(`SELECT count(*) AS rows FROM "${table}"`));
-  return Number(row?.rows);
-}
-
-function run(transaction: Transaction, sql: string): Promise<unknown> {
-  return transaction(() => query(sql));
 }
 
 /** Empties the write-ahead log; a sentence if readers did not allow it in time. */

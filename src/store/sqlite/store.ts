@@ -12,7 +12,7 @@ import type { SqlWork } from "../shared/sql-work.ts";
 import { type RecordedTransaction, wholeTransaction } from "../shared/transaction.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
-import { type OpenDatabase, openChosen, openDatabase } from "./connection.ts";
+import { type OpenDatabase, openDatabase } from "./connection.ts";
 import { type DiskFailureError, diskFailure, isFailedFsync, recordDiskFailure } from "./disk-failure.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
 import { emptyWal } from "./erase.ts";
@@ -70,24 +70,11 @@ export class SqliteStore implements PlantStore {
     onUnavailable: OnUnavailable,
     choice: ContractChoice,
   ): Promise<SqliteStore> {
-    return SqliteStore.#use(path, await openDatabase(path, mode, choice), onUnavailable);
+    return SqliteStore.use(path, await openDatabase(path, mode, choice), onUnavailable);
   }
 
-  /**
-   * Opens the file of a server, see openChosen.
-   *
-   * @param checkpointThread copies the WAL; elsewhere commits do.
-   */
-  static openForServer(
-    path: string,
-    contract: Contract,
-    onUnavailable: OnUnavailable,
-    checkpointThread: CheckpointSignals,
-  ): SqliteStore {
-    return SqliteStore.#use(path, openChosen(path, contract), onUnavailable, checkpointThread);
-  }
-
-  static #use(
+  /** @param checkpointThread copies the WAL of a server; elsewhere commits do. */
+  static use(
     path: string,
     opened: OpenDatabase,
     onUnavailable: OnUnavailable,

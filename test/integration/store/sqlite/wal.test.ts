@@ -8,7 +8,7 @@ import { compiler } from "../../../../src/openapi/compiler.ts";
 import { toEntries } from "../../../../src/store/plant-store.ts";
 import { walBytesKept } from "../../../../src/store/sqlite/checkpoint.ts";
 import { CheckpointSignals } from "../../../../src/store/sqlite/checkpoint-signals.ts";
-import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
+import { openChosen, openDatabase } from "../../../../src/store/sqlite/connection.ts";
 import { DiskFailureError } from "../../../../src/store/sqlite/disk-failure.ts";
 import { BatchSender } from "../../../../src/store/sqlite/shared-batch.ts";
 import { SqliteStore } from "../../../../src/store/sqlite/store.ts";
@@ -74,7 +74,7 @@ test("a commit in flight while an fsync of the checkpoint thread fails is not ac
   const { buffer } = new BatchSender();
   const checkpointThread = new CheckpointSignals(buffer);
   const { database, contract } = await openDatabase(path, "create", { compiler });
-  const store = SqliteStore.openForServer(path, contract, unexpected, checkpointThread);
+  const store = SqliteStore.use(path, openChosen(path, contract), unexpected, checkpointThread);
   database.close();
   expect(await store.create(toEntries(plantStore, [{ id: 1n, name: "a" }].map(plant)))).toEqual(["created"]);
   const inserted: bigint[] = [];
