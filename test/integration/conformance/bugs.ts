@@ -619,13 +619,13 @@ const tasksText = JSON.stringify({
   info: { title: "Tasks", version: "1" },
   security: [{ token: [] }],
   paths: {
-    "/tasks/": { post: { requestBody: tasksSchema("Task"), responses: { "201": wrappedTask } } },
+    "/tasks/": { post: { requestBody: tasksSchema("TaskInput"), responses: { "201": wrappedTask } } },
     "/tasks/{id}/": {
       parameters: [{ name: "id", in: "path", required: true, schema: { type: "integer" } }],
       get: { responses: { "200": wrappedTask } },
       put: {
         parameters: [{ name: "If-Match", in: "header", required: true, schema: { type: "string" } }],
-        requestBody: tasksSchema("Task"),
+        requestBody: tasksSchema("TaskInput"),
         responses: { "200": wrappedTask },
       },
     },
@@ -637,6 +637,11 @@ const tasksText = JSON.stringify({
         type: "object",
         required: ["title"],
         properties: { id: { type: "integer", readOnly: true }, title: { type: "string" } },
+      },
+      TaskInput: {
+        type: "object",
+        required: ["task"],
+        properties: { task: { $ref: "#/components/schemas/Task" } },
       },
       TaskData: {
         type: "object",

@@ -189,6 +189,16 @@ export class Contents {
     return asciiJson(values[index % values.length] ?? "null");
   }
 
+  /** A body of some members. */
+  body(...members: readonly (string | readonly string[])[]): string {
+    return this.wrapped(objectJson(...members));
+  }
+
+  /** A body whose resource is some JSON: a member of it, where the contract has that. */
+  wrapped(json: string, { wrapper }: Pick<Collection, "wrapper"> = this.collection): string {
+    return wrapper === undefined ? json : `{${asciiJson(JSON.stringify(wrapper))}:${json}}`;
+  }
+
   /** The required members with a title. */
   titled(name: string): string {
     return this.named + this.titleJson(name);
@@ -202,26 +212,26 @@ export class Contents {
   /** The JSON of a plant. The id may be malformed; `newId` stands for a new one. */
   plantJson(id: bigint | string, name: string, tag?: string): string {
     const tags = tag === undefined ? [] : this.grouped(JSON.stringify(tag));
-    return objectJson(this.idMembers(id), this.titled(name), tags);
+    return this.body(this.idMembers(id), this.titled(name), tags);
   }
 
   /** The JSON of a plant with this JSON as its title, which may be malformed. */
   plantTitled(json: string, id: bigint | string = newId): string {
-    return objectJson(this.idMembers(id), this.named + json);
+    return this.body(this.idMembers(id), this.named + json);
   }
 
   /** A plant with a new id and some more members. */
   plantWith(...members: readonly (string | readonly string[])[]): string {
-    return objectJson(this.idMembers(newId), this.titled("Monstera"), ...members);
+    return this.body(this.idMembers(newId), this.titled("Monstera"), ...members);
   }
 
   /** A plant with all required members and one more, which may be wrong. */
   bodyWith(id: bigint | string, field: Field, json: string, name = "Monstera"): string {
-    return objectJson(this.idMembers(id), this.#membersBut(field, name), memberJson([field, json]));
+    return this.body(this.idMembers(id), this.#membersBut(field, name), memberJson([field, json]));
   }
 
   bodyWithout(id: bigint | string, field: Field): string {
-    return objectJson(this.idMembers(id), this.#membersBut(field, "Monstera"));
+    return this.body(this.idMembers(id), this.#membersBut(field, "Monstera"));
   }
 
   /** The required members, except for one field. */
@@ -242,7 +252,7 @@ export class Contents {
     );
     const returned = members.filter(([field]) => this.isReturned(field));
     return {
-      body: objectJson(
+      body: this.body(
         this.idMembers(id),
         members.map(([{ jsonName }, json]) => jsonName + json),
       ),

@@ -119,15 +119,17 @@ export function contractRules(contents: Contents): readonly Rule[] {
         const escapes = { name: '"\\/\b\f\n\r\t/' };
         const forms: Readonly<Record<string, readonly [body: string, plant: PlantFields]>> = {
           ...(contents.sendsIds && {
-            "the id last": [objectJson(tag, named + title, contents.idMember(newId)), monstera] as const,
+            "the id last": [contents.body(tag, named + title, contents.idMember(newId)), monstera] as const,
           }),
           "white space": [
-            `\r\n\t {\n ${contents.idMembers(newId).map((member) => `${member.replace(":", " : ")} ,\t`)}${named} ${title}${spacedTag}\r\n} \n`,
+            contents.wrapped(
+              `\r\n\t {\n ${contents.idMembers(newId).map((member) => `${member.replace(":", " : ")} ,\t`)}${named} ${title}${spacedTag}\r\n} \n`,
+            ),
             monstera,
           ],
           ...(contents.takesTitle("Monstera") && {
             "escaped letters": [
-              objectJson(
+              contents.body(
                 contents.idMembers(newId),
                 `${escapedName}"\\u004d\\u006Fnstera"`,
                 contents.grouped('"\\u0074ropical"'),
@@ -182,10 +184,10 @@ export function contractRules(contents: Contents): readonly Rule[] {
           contents.titled("last"),
           ...ids.slice(1),
         ];
-        const last = objectJson(contents.idMembers(`${check.id()}.5`), members);
+        const last = contents.body(contents.idMembers(`${check.id()}.5`), members);
         await check.expectCreated(last, { name: "last" });
         if (!contents.sendsIds) return;
-        const body = objectJson(
+        const body = contents.body(
           contents.idMember(check.id()),
           contents.titled("Monstera"),
           contents.idMember(`${check.id()}.5`),

@@ -28,7 +28,10 @@ export function editRules(contents: Contents): readonly Rule[] {
   const put = (check: RuleContext, id: string, body: string, headers = {}) =>
     sendOperation(check, "replace", `/${id}`, { body, headers });
   const patch = async (check: RuleContext, id: string, body: string) =>
-    sendOperation(check, "change", `/${id}`, { body, headers: await ifUnchanged(check, id) });
+    sendOperation(check, "change", `/${id}`, {
+      body: contents.wrapped(body, change?.body),
+      headers: await ifUnchanged(check, id),
+    });
   /** Creates a plant, and makes the body that replaces it. */
   const created = async (check: RuleContext) => {
     const number = check.id();

@@ -3,7 +3,7 @@
 import type { ErrorCode } from "../../../../src/base/errors.ts";
 import type { Field } from "../../../../src/contract/contract.ts";
 import { isText } from "../../../../src/contract/stored-types.ts";
-import { type Contents, newId, objectJson } from "../requests/contents.ts";
+import { type Contents, newId } from "../requests/contents.ts";
 import {
   errorShapeOf,
   expectError,
@@ -149,7 +149,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
         });
         const members = wrong.map(({ field: { jsonName }, json }) => jsonName + json);
         const body = check.withNewId(
-          objectJson(contents.idMembers(contents.hasTextIds ? "5" : `"${newId}"`), members),
+          contents.body(contents.idMembers(contents.hasTextIds ? "5" : `"${newId}"`), members),
         );
         const { message } = await check.expectRejected(body, "invalidPlant");
         for (const member of [
@@ -175,7 +175,7 @@ export function errorRules(contents: Contents): readonly Rule[] {
         ];
         for (const members of all)
           await check.case(members, () =>
-            check.expectRejected(objectJson(contents.idMembers(check.id()), members), "unstorableText"),
+            check.expectRejected(contents.body(contents.idMembers(check.id()), members), "unstorableText"),
           );
       },
     },

@@ -1,7 +1,7 @@
 // Checks repeated creates: the same plant again is 200, another one with its id is 40009, and the
 // first one stays.
 
-import { type Contents, newId, objectJson } from "../requests/contents.ts";
+import { type Contents, newId } from "../requests/contents.ts";
 import {
   expectClientError,
   expectError,
@@ -98,9 +98,9 @@ export function idempotenceRules(contents: Contents): readonly Rule[] {
         const [title, tag] = [contents.titled("Monstera"), contents.grouped('"tropical"')];
         const colour = collection.allowsOthers && collection.fields.every(({ name }) => name !== "colour");
         for (const body of [
-          ` {${[...tag, title, contents.idMember(id)].join(", ")}}`,
-          objectJson(contents.idMember(id), title.replace(/"Monstera"$/, '"\\u004donstera"'), tag),
-          ...(colour ? [objectJson(contents.idMember(id), title, tag, '"colour":"green"')] : []),
+          contents.wrapped(` {${[...tag, title, contents.idMember(id)].join(", ")}}`),
+          contents.body(contents.idMember(id), title.replace(/"Monstera"$/, '"\\u004donstera"'), tag),
+          ...(colour ? [contents.body(contents.idMember(id), title, tag, '"colour":"green"')] : []),
         ])
           await check.case(body.replace(String(id), "…"), () =>
             check.expectCreated(body, { name: "Monstera", tag: "tropical" }),

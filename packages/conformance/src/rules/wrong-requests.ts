@@ -3,7 +3,7 @@
 
 import type { ErrorCode } from "../../../../src/base/errors.ts";
 import type { Field } from "../../../../src/contract/contract.ts";
-import { type Contents, newId, objectJson } from "../requests/contents.ts";
+import { type Contents, newId } from "../requests/contents.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
 import type { RequestParts } from "../wire/request-parts.ts";
 
@@ -81,7 +81,7 @@ export function invalidPlants(contents: Contents): readonly InvalidPlant[] {
     ),
     ...(contents.sendsIds
       ? [
-          { label: "no id", body: objectJson(contents.titled("Monstera")), isWithoutId: true },
+          { label: "no id", body: contents.body(contents.titled("Monstera")), isWithoutId: true },
           { label: "no members", body: "{}", isWithoutId: true },
           ...ids.map((json) => ({
             label: `"${id.name}": ${json.replace(newId, "5")}`,
