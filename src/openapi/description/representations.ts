@@ -188,7 +188,7 @@ export async function constantOf(name: string, property: Property): Promise<stri
   if (value !== undefined) return toExactJson(value);
   if (!property.place.isLenient) return undefined;
   const type = fieldTypeOf(schema, check);
-  const example = await exampleOf({ schema, places }, type, [false]);
+  const example = await exampleOf({ schema, places }, type, type.kind.name === "boolean" ? [false] : []);
   return example === undefined ? undefined : type.toJson(example);
 }
 

@@ -35,7 +35,9 @@ export class SchemaReader implements Schemas {
     const node = this.node(place, new Set(hidden));
     while (this.#pending.length > 0) {
       if (hasPattern(this.#pending[0]?.place.value)) await loadPatterns();
-      compile(this.#pending.shift() as Node, this);
+      // Another check may have compiled it meanwhile.
+      const next = this.#pending.shift();
+      if (next !== undefined) compile(next, this);
     }
     verify(node);
     return node;

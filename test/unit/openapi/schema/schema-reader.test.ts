@@ -227,3 +227,14 @@ test("the words of a schema are those of the messages", async () => {
   );
   expect(Object.fromEntries(said)).toEqual(words);
 });
+
+test("schemas with patterns may be read at the same time", async () => {
+  const schema = { type: "object", properties: { a: { pattern: "^a$" }, b: { pattern: "^b$" } } };
+  const schemas = { One: schema, Two: schema, Three: { pattern: "^c$" } };
+  const places = Place.root({ openapi: "3.1.0", schemas } as never).own("schemas");
+  const reader = new SchemaReader("request");
+  const checks = await Promise.all(Object.keys(schemas).map((name) => reader.check(places.own(name))));
+  const wrong = [{ a: "x" }, { b: "x" }, "x"];
+  const found = checks.map((check, index) => check.fault(wrong[index], new Work())?.expected);
+  expect(found).toEqual(["a", "b", "c"].map((text) => `a string that matches ^${text}$`));
+});
