@@ -19,6 +19,8 @@ export const layers: readonly (readonly string[])[] = [
     "src/store/plant-store.ts",
     "src/store/group-commit.ts",
     "src/store/groups.ts",
+    "src/store/list-counts.ts",
+    "src/store/list-reads.ts",
     "src/store/operation-store.ts",
   ],
   ["src/store/sqlite", "src/store/postgres"],

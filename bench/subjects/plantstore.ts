@@ -79,11 +79,12 @@ export async function createToken(
   { command }: Plantstore,
   database: string,
   contract?: string,
+  name = "bench",
 ): Promise<string> {
   await runProgram([command, "migrate", "--database", database, ...contractFlags(contract)]);
   const { stdout } = await runProgram([
     command,
-    ..."token create --name bench --database".split(" "),
+    ...`token create --name ${name} --database`.split(" "),
     database,
   ]);
   return stdout.trim();

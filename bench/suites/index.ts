@@ -6,6 +6,7 @@ import { createSuite } from "./create.ts";
 import { importSuite } from "./import.ts";
 import { largeStoreSuite } from "./large-store.ts";
 import { latencySuite } from "./latency.ts";
+import { listsSuite } from "./lists.ts";
 import { operationsSuite } from "./operations.ts";
 import { postgresSuite } from "./postgres.ts";
 import { sandboxSuite } from "./sandbox.ts";
@@ -17,6 +18,7 @@ export const suites: readonly Suite[] = [
   latencySuite,
   postgresSuite,
   operationsSuite,
+  listsSuite,
   citusSuite,
   startSuite,
   importSuite,

@@ -6,6 +6,7 @@ import { sampleBody } from "../contract/plant.ts";
 import { referenceOf } from "../contract/references.ts";
 import { capitalized } from "../contract/words.ts";
 import { isObject } from "../json/json-values.ts";
+import { searchedFields } from "../store/shared/text-search.ts";
 
 /** A field of a form. */
 export interface PageField {
@@ -148,9 +149,4 @@ function idHint({ id: { type }, examples: [example] }: Collection): string {
   if (type.kind.name === "integer") return "A whole number, such as 42";
   const { expected } = type;
   return `${capitalized(expected)}, such as ${example?.id}`;
-}
-
-/** The fields whose columns are texts. */
-export function searchedFields({ fields }: Collection): Field[] {
-  return fields.filter(({ type }) => type.column.sqlite === "TEXT");
 }

@@ -172,8 +172,9 @@ export interface ListShape {
 
 export interface ListFilter {
   readonly name: string;
-  readonly key: ListKey;
-  readonly operator: keyof typeof filterOperators;
+  /** "any" is every text that is shown. */
+  readonly key: ListKey | "any";
+  readonly operator: keyof typeof filterOperators | "contains";
   /** Whether it takes several values, of which one has to fit. */
   readonly isList: boolean;
   /** Whether commas are between them; otherwise the parameter is repeated. */

@@ -11,6 +11,8 @@ export interface ListSort {
   readonly direction: string | undefined;
   /** The properties that a list may be sorted by, by their names. */
   readonly keys: ReadonlyMap<string, ListKey>;
+  /** Those that the description names, which have an index. */
+  readonly named: readonly ListKey[];
   /** The values where the parameters are not sent. */
   readonly default: string | undefined;
   readonly defaultDirection: string | undefined;

@@ -1,7 +1,7 @@
 // Sends a contract to another thread of the server, which stores what this one has validated, and need
 // not read the description again.
 
-import { type Collection, type Contract, ownListShape } from "./contract.ts";
+import type { Collection, Contract } from "./contract.ts";
 import type { PlantId } from "./plant-id.ts";
 import { type FieldType, type Kind, typeOfKind } from "./stored-types.ts";
 
@@ -12,14 +12,15 @@ export function sentContract({ collections, document: { openapi, info }, ...cont
   return { ...contract, document: { openapi, info }, collections: collections.map(sentCollection) };
 }
 
-function sentCollection({ id, fields, ...collection }: Collection) {
+function sentCollection({ id, fields, list, ...collection }: Collection) {
   const { create } = collection.operations;
   return {
     ...collection,
     id: withKind(id),
     fields: fields.map((field) => withKind({ ...field, gather: undefined })),
     // A store needs none of these, and they have types and checks.
-    ...{ body: undefined, titleField: undefined, groupField: undefined, list: ownListShape },
+    ...{ body: undefined, titleField: undefined, groupField: undefined },
+    list: { ...list, filters: list.filters.map((filter) => ({ ...filter, check: undefined })) },
     operations: { create: { ...create, headers: undefined } },
   };
 }

@@ -23,23 +23,27 @@ export interface ListedPage {
   readonly addressOf: (start: PageStart) => string;
 }
 
-/** Whether a list says something that follows from the number of all plants. */
-export function countsAll(members: ListMembers = []): boolean {
+/**
+ * Whether a list says something that follows from the number of all plants.
+ *
+ * @param isNeeded whether it has to.
+ */
+export function countsAll(members: ListMembers = [], isNeeded = false): boolean {
   const counted: readonly ListContent[] = ["total", "pages", "lastUrl"];
   return members.some(
-    ([, holds]) =>
-      counted.includes(holds) ||
-      (typeof holds === "object" && "members" in holds && countsAll(holds.members)),
+    ([, holds, isOptional]) =>
+      (counted.includes(holds) && !(isNeeded && isOptional)) ||
+      (typeof holds === "object" && "members" in holds && countsAll(holds.members, isNeeded)),
   );
 }
 
 /** The JSON of a list. */
 export function listJson({ members, paging, firstPage }: ListShape, page: ListedPage): string {
-  const { json, count, limit, offset, start, next, total = 0, addressOf } = page;
+  const { json, count, limit, offset, start, next, total, addressOf } = page;
   if (members === undefined) return json;
   const isFirst = start === undefined || offset === 0;
   const isEmpty = count === 0;
-  const last = Math.max(Math.ceil(total / limit), 1);
+  const last = total === undefined ? undefined : Math.max(Math.ceil(total / limit), 1);
   // The start of the page that has a number, from 0.
   const startOf = {
     after: undefined,
@@ -52,8 +56,8 @@ export function listJson({ members, paging, firstPage }: ListShape, page: Listed
     limit: () => limit,
     offset: () => offset ?? null,
     page: () => current + firstPage,
-    total: () => total,
-    pages: () => last,
+    total: () => total ?? null,
+    pages: () => last ?? null,
     onPage: () => count,
     from: () => (isEmpty || offset === undefined ? null : offset + 1),
     to: () => (isEmpty || offset === undefined ? null : offset + count),
@@ -67,7 +71,7 @@ export function listJson({ members, paging, firstPage }: ListShape, page: Listed
     // A page after an id says nothing about those before it.
     previousUrl: () => (isFirst || startOf === undefined ? null : addressOfPage(Math.max(current - 1, 0))),
     firstUrl: () => addressOf(startOf?.(0)),
-    lastUrl: () => (startOf === undefined ? null : addressOfPage(last - 1)),
+    lastUrl: () => (startOf === undefined || last === undefined ? null : addressOfPage(last - 1)),
     url: () => addressOf(start),
   };
   const write = (all: ListMembers): string => {

@@ -1,48 +1,31 @@
-// Reads the filters of a list from its parameters, and writes their SQL.
+// Reads the conditions of a list from its parameters.
 
-import { type Collection, type Field, filterOperators, type ListFilter } from "../contract/contract.ts";
+import type { Collection, Field, ListFilter } from "../contract/contract.ts";
+import type { ListKey } from "../contract/list-order.ts";
 import { acceptsText } from "../contract/schema-check.ts";
 import { type FieldType, type FieldValue, text, typeOfKind } from "../contract/stored-types.ts";
-import type { PageFilter } from "../store/shared/page.ts";
-import { sortKey } from "../store/shared/sort-key.ts";
-import type { SqlConnection, SqlValue } from "../store/sql-connection.ts";
+import type { Condition, ConditionValue } from "../store/shared/conditions.ts";
+import type { SqlValue } from "../store/sql-connection.ts";
 import { optional, type Parameter, type Parameters, required } from "./parameters.ts";
 
 /** Values of one filter. */
 const valuesMax = 100;
 
+/** Characters of a search. */
+const searchMax = 100;
+
 /** Between the values of a parameter that was repeated. */
 const unitSeparator = "\u001f";
 
-/** A value as it is bound, and how it is compared. */
-interface Bound {
-  readonly value: SqlValue;
-  readonly operator: ListFilter["operator"];
-  readonly isFallback: boolean;
-}
-
-/** The condition of the filters that were sent; undefined for none. */
-export function filterOf(
-  collection: Collection,
+/** The conditions that were sent. */
+export function conditionsOf(
+  { list }: Collection,
   sent: Readonly<Record<string, unknown>>,
-  dialect: SqlConnection["dialect"],
-): PageFilter | undefined {
-  const parameters: SqlValue[] = [];
-  const conditions = collection.list.filters.flatMap(({ name, key, operator: asked }) => {
-    const values = sent[name] as readonly Bound[] | undefined;
-    if (values === undefined || values.length === 0) return [];
-    const { column, of, type } = sortKey(collection, key, dialect);
-    const own = of(column);
-    const each = values.map(({ value, operator, isFallback }) => {
-      const bound = `$${parameters.push(value)}${dialect === "postgres" ? `::${type}` : ""}`;
-      const compared = `${own} ${filterOperators[operator]} ${of(bound)}`;
-      // What has no value has the fallback, or is another one.
-      const fitsNull = operator === "ne" ? !isFallback : isFallback;
-      return fitsNull ? `(${compared} OR ${own} IS NULL)` : compared;
-    });
-    return [` AND (${each.join(asked === "ne" ? " AND " : " OR ")})`];
+): readonly Condition[] {
+  return list.filters.flatMap(({ name, key, operator }) => {
+    const values = sent[name] as readonly ConditionValue[] | undefined;
+    return values === undefined || values.length === 0 ? [] : [{ key, operator, values }];
   });
-  return conditions.length === 0 ? undefined : { sql: conditions.join(""), parameters };
 }
 
 /** Stands for values that the description has and that choose nothing that is stored. */
@@ -52,11 +35,15 @@ export const notServed = Symbol("not served");
 export function filterParameters(collection: Collection): Parameters {
   const { list, words } = collection;
   const all = list.filters.map(
-    (filter): [string, Parameter<readonly Bound[] | typeof notServed | undefined>] => {
+    (filter): [string, Parameter<readonly ConditionValue[] | typeof notServed | undefined>] => {
       const { name, key, operator, isList, hasCommas, check, isRequired } = filter;
+      const shownName = typeof key === "number" ? collection.fields[key]?.name : key;
+      if (operator === "contains" || key === "any") {
+        const parameter = searchParameter(filter, words.many, shownName);
+        return [name, isRequired ? required(parameter) : optional(parameter)];
+      }
       const compared = typeOf(collection, key);
       const { type } = compared;
-      const shownName = typeof key === "number" ? collection.fields[key]?.name : key;
       const separator = hasCommas ? "," : unitSeparator;
       const parameter = {
         description: `Only ${words.many} whose ${shownName} ${said[operator]} ${isList ? "one of these" : "this"}.`,
@@ -83,6 +70,21 @@ export function filterParameters(collection: Collection): Parameters {
   return Object.fromEntries(all);
 }
 
+/** Words that are looked for in all texts, or a part of one. */
+function searchParameter({ key, check }: ListFilter, many: string, name = "id"): Parameter<ConditionValue[]> {
+  const where = key === "any" ? "whose texts have each of these words" : `whose ${name} has this part`;
+  return {
+    description: `Only ${many} ${where}, without regard to case.`,
+    schema: { type: "string", maxLength: searchMax },
+    expected: check?.expected ?? `a text of at most ${searchMax} characters`,
+    parse(sent) {
+      if ([...sent].length > searchMax || (check && !acceptsText(check, sent))) return undefined;
+      const parts = (key === "any" ? sent.split(/\s+/) : [sent]).filter((part) => part !== "");
+      return parts.map((value) => ({ value, operator: "contains", isFallback: false }));
+    },
+  };
+}
+
 const said = {
   eq: "is",
   ne: "is not",
@@ -99,7 +101,7 @@ interface ComparedType {
   readonly isOfStore: boolean;
 }
 
-function typeOf({ id, fields }: Collection, key: ListFilter["key"]): ComparedType {
+function typeOf({ id, fields }: Collection, key: ListKey): ComparedType {
   if (key === "id") return { type: id.type as unknown as FieldType, isTime: false, isOfStore: false };
   const isOfStore = typeof key !== "number";
   const { type, schema } = isOfStore
@@ -134,7 +136,7 @@ function boundOf(
   { operator, fallback }: ListFilter,
   { type, isTime, isOfStore }: ComparedType,
   text: string,
-): Bound | undefined {
+): ConditionValue | undefined {
   const isFallback = (value: FieldValue) => fallback !== undefined && type.equals(value, fallback);
   if (isOfStore) {
     const time = dayOrTime(text, operator);

@@ -5,10 +5,10 @@ import { type Collection, pagePlantsMax, wholeOf } from "../contract/contract.ts
 import type { PlantId } from "../contract/plant-id.ts";
 import { operationName } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
-import { pageOrder } from "../store/shared/page-order.ts";
+import { listMsMax } from "../store/shared/page.ts";
 import { defineOperation } from "./define-operation.ts";
 import { countsAll, listJson, type PageStart } from "./list-envelope.ts";
-import { filterOf, filterParameters, notServed } from "./list-filters.ts";
+import { conditionsOf, filterParameters, notServed } from "./list-filters.ts";
 import { pageBytesMax } from "./operation-settings.ts";
 import { int32, optional, type Parameter, type Parameters, plantId, required } from "./parameters.ts";
 import { orderOf, parseCursor, placeOf, sortParameters, toCursor } from "./sorted-list.ts";
@@ -71,30 +71,22 @@ export function listOperation(collection: Collection): Operation {
           ? await placeOf(collection, terms, start as PlantId, read)
           : undefined;
       if (place instanceof ApiError) return place;
-      const isSorted = terms.length > 0;
       const size = Math.min(limit, pagePlantsMax);
       const number = isByAfter ? 0 : (start as number);
       const offset = shape.paging === "page" ? (number - shape.firstPage) * size : number;
-      const filter = filterOf(collection, parameters, read.dialect);
-      const order = isSorted
-        ? pageOrder(collection, terms, read.dialect, place, (filter?.parameters.length ?? 0) + 1)
-        : undefined;
-      const after = isSorted ? undefined : place?.id;
-      const found = await read.page(
-        {
-          table: collection.table,
-          response,
-          after,
-          offset,
-          size,
-          bytesMax: pageBytesMax,
-          filter,
-          order,
-          url,
-        },
-        filter || order ? filterMsMax : undefined,
-      );
-      const { json, count, last, hasMore, isFull, isCutShort } = found;
+      const query = {
+        table: collection.table,
+        conditions: conditionsOf(collection, parameters),
+        terms,
+        after: place,
+        offset,
+        response,
+        size,
+        bytesMax: pageBytesMax,
+        url,
+      };
+      const found = await read.page(query);
+      const { json, count, hasMore, isFull, isCutShort, rest } = found;
       if (!isByAfter && limit > size && isFull)
         return new ApiError(
           "invalidParameter",
@@ -105,15 +97,21 @@ export function listOperation(collection: Collection): Operation {
           "invalidParameter",
           `A page of ${size} would be over ${pageBytesMax} bytes; ask for fewer ${words.many} with ${shape.limit.name}.`,
         );
+      const names = shape.filters.map(({ name }) => name).filter((name) => sent.has(name));
+      const stopped = (what: string) =>
+        new ApiError(
+          "invalidParameter",
+          `The ${words.many} by "${names.join('", "')}" ${what} within ${listMsMax / 1_000} s; send a filter that fewer of them fit, or another order.`,
+        );
+      if (rest !== undefined && !isByAfter) return stopped("were not found");
       // A page that is full before it has its size is followed by the plants that it leaves out.
       const end = offset + (isCutShort ? count : size);
-      const cursor = isSorted && found.place ? toCursor(terms, found.place) : last;
+      const last = rest === undefined ? found.end : rest.after;
+      const cursor = last && (terms.length > 0 ? toCursor(terms, last) : last.id);
       const following = { after: cursor, offset: end, page: number + 1 }[shape.paging];
       const next = hasMore ? following : undefined;
-      const countSql = `SELECT count(*) AS total FROM "${collection.table}" WHERE ${read.inTime}${filter?.sql ?? ""}`;
-      const [counted] = countsAll(shape.members)
-        ? await read.query<{ total: bigint | number }>(countSql, filter?.parameters, filter && filterMsMax)
-        : [];
+      const total = countsAll(shape.members) ? await read.total(query) : undefined;
+      if (total === undefined && countsAll(shape.members, true)) return stopped("were not counted");
       const kept = [...shape.filters.map(({ name }) => name), shape.sort?.name, shape.sort?.direction].filter(
         (name) => name !== undefined,
       );
@@ -132,7 +130,7 @@ export function listOperation(collection: Collection): Operation {
           offset: isByAfter ? undefined : offset,
           start,
           next,
-          total: counted && Number(counted.total),
+          total,
           addressOf: (at) => origin + addressOf(at),
         }),
         headers: next === undefined ? {} : { Link: `<${addressOf(next)}>; rel="next"` },
@@ -140,9 +138,6 @@ export function listOperation(collection: Collection): Operation {
     },
   });
 }
-
-/** How long a list with a filter may look for the plants of its page, which may be far apart. */
-const filterMsMax = 1_000;
 
 function limitParameter({ list: { limit }, words }: Collection): Parameters {
   const parameter = int32({ description: `At most this many ${words.many}.`, ...limit });

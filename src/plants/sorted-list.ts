@@ -5,7 +5,7 @@ import type { Collection } from "../contract/contract.ts";
 import { isDescending, type ListSort, type OrderTerm, parseOrder } from "../contract/list-order.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { ReadConnection } from "../store/shared/page.ts";
-import { type OrderPlace, orderColumns, orderKeys, orderValues } from "../store/shared/page-order.ts";
+import { type OrderPlace, orderColumns, orderKeys, placeIn } from "../store/shared/page-order.ts";
 import type { SqlValue } from "../store/sql-connection.ts";
 import { optional, type Parameter, type Parameters, required } from "./parameters.ts";
 
@@ -98,8 +98,11 @@ export async function placeOf(
   if (cursor === undefined) {
     if (terms.length === 0) return { id: start, values: [] };
     const columns = orderColumns(keys);
-    const [row] = await read.query(`SELECT ${columns} FROM "${collection.table}" WHERE id = $1`, [start]);
-    if (row !== undefined) return { id: start, values: orderValues(row) };
+    const [row] = await read.query<{ id: PlantId }>(
+      `SELECT ${columns} FROM "${collection.table}" WHERE id = $1`,
+      [start],
+    );
+    if (row !== undefined) return placeIn(row);
   } else if (cursor.order === signature(terms)) {
     const id = collection.id.type.parse(cursor.id);
     if (id !== undefined)

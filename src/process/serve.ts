@@ -171,6 +171,7 @@ async function openStoreUnlessStopped(
     const store = await openServerStore(database, mode, storeEvents, {
       compiler,
       report,
+      onIndex: (message) => events.emit({ kind: "notice", message, fields: {} }),
       signal: opening.signal,
       contract,
       beforeMigration,

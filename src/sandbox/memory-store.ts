@@ -91,6 +91,7 @@ export class MemoryStore implements PlantStore {
       ...sqliteTraits,
       query: (...call) => this.#current.sql.query(...call),
       page: (...page) => this.#current.sql.page(...page),
+      count: (...list) => this.#current.sql.count(...list),
       [Symbol.asyncDispose]: async () => undefined,
     };
   }

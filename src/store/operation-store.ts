@@ -7,8 +7,10 @@ import { type Collection, collectionOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { StoreNode } from "./group-commit.ts";
 import { Groups, type RunGroup, Turns } from "./groups.ts";
+import { type IsGone, ListReads } from "./list-reads.ts";
 import { PlantLocked, type PlantStore } from "./plant-store.ts";
-import type { ReadConnection } from "./shared/page.ts";
+import type { ListQuery } from "./shared/list-scan.ts";
+import type { Page, PageQuery } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import { findPlants, type StoredPlant } from "./shared/plant-rows.ts";
 import type { RecordedTransaction } from "./shared/transaction.ts";
@@ -23,7 +25,10 @@ export interface OperationStore {
    */
   get(collection: Collection, id: PlantId): Promise<StoredPlant | undefined>;
   /** Reads lists. Never delays creates. */
-  readonly read: Pick<ReadConnection, "dialect" | "inTime" | "query" | "page">;
+  readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query"> & {
+    page(query: PageQuery): Promise<Page>;
+    total(query: ListQuery): Promise<number | undefined>;
+  };
   /** Commits a transaction, see PlantStore.transact. */
   transact(transaction: RecordedTransaction): Promise<EditOutcome>;
   /**
@@ -65,9 +70,9 @@ export async function openOperationStore(
   single: SqlConnection,
   resources: AsyncDisposableStack,
   nodeOf: NodeOf = () => undefined,
-): Promise<(callerKey: string, isGone?: () => boolean) => OperationStore> {
+): Promise<(callerKey: string, isGone?: IsGone) => OperationStore> {
   const sql = resources.use(await store.openSql());
-  const lists = new Turns(waitMsMax, sql.callsMax);
+  const lists = new ListReads(store, sql, resources, waitMsMax);
   const transactions = new Turns(waitMsMax, sql.callsMax);
   const nodes = new WeakMap<StoreNode, NodeGroups>();
   /** The changes of each plant that is being changed. */
@@ -101,8 +106,9 @@ export async function openOperationStore(
       dialect: sql.dialect,
       inTime: sql.inTime,
       query: (...query: Parameters<SqlConnection["query"]>) =>
-        lists.run(caller, () => sql.query(...query)) as Promise<never[]>,
-      page: (...page) => lists.run(caller, () => sql.page(...page), isGone),
+        lists.query(caller, ...query) as Promise<never[]>,
+      page: (query) => lists.page(caller, query, isGone),
+      total: (query) => lists.total(caller, query),
     },
     transact: (transaction) => transactions.run(caller, () => store.transact(transaction)),
     change({ table }, id, work) {

@@ -19,6 +19,11 @@ export async function withStore<Result>(
   { onUnavailable = () => undefined, ...options }: WithStoreOptions = {},
 ): Promise<Result> {
   const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
-  await using store = await storeAt(database).open(mode, onUnavailable, { compiler, report, ...options });
+  await using store = await storeAt(database).open(mode, onUnavailable, {
+    compiler,
+    report,
+    onIndex: printError,
+    ...options,
+  });
   return await use(store);
 }

@@ -6,11 +6,12 @@ import type { Collection, Field } from "../../contract/contract.ts";
 import { compareIds, type PlantId } from "../../contract/plant-id.ts";
 import { isStorable, nullable, text as textType, typeOfKind } from "../../contract/stored-types.ts";
 import { int64Max, int64Min } from "../../json/int64.ts";
-import { filterOf, filterParameters } from "../../plants/list-filters.ts";
+import { conditionsOf as conditionsSent, filterParameters } from "../../plants/list-filters.ts";
+import { conditionSql } from "../../store/shared/conditions.ts";
 import { bytesSql } from "../../store/shared/page.ts";
 import { sortKey } from "../../store/shared/sort-key.ts";
+import { containsSql, searchedFields } from "../../store/shared/text-search.ts";
 import type { SqlConnection, SqlValue } from "../../store/sql-connection.ts";
-import { searchedFields } from "../page-contract.ts";
 import { parseId } from "../parameters.ts";
 
 /** A plant is found if it matches every condition that is given. */
@@ -167,13 +168,12 @@ export async function searchPlants(
     );
     const end: PlantId | undefined = range?.last ?? undefined;
     if (end === undefined) return { ids, bytes, next: undefined, compared };
-    const compare = filterOf(searchable(collection), filter.values ?? {}, sql.dialect);
-    const parameters: SqlValue[] = [...(compare?.parameters ?? [])];
+    const parameters: SqlValue[] = [];
     const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
     // Without sql.inTime, which took as long as the comparison: a range is small.
     const conditions = conditionsOf(collection, sql, { ...filter, creators }, parameter);
     const found = await sql.query<{ id: PlantId; bytes: bigint | number }>(
-      `SELECT id, ${bytesSql(collection)} AS bytes FROM "${collection.table}" WHERE id ${from} ${parameter(start)} AND id ${way.to} ${parameter(end)}${compare?.sql ?? ""} ${conditions}
+      `SELECT id, ${bytesSql(collection)} AS bytes FROM "${collection.table}" WHERE id ${from} ${parameter(start)} AND id ${way.to} ${parameter(end)} ${conditions}
        ORDER BY id ${way.order} LIMIT ${parameter(BigInt(plantsMax - ids.length))}`,
       parameters,
     );
@@ -203,84 +203,23 @@ async function creatorIds(sql: SqlConnection, name: string | undefined): Promise
 function conditionsOf(
   collection: Collection,
   sql: SqlConnection,
-  { words, missing = [], creators }: Filter & { readonly creators: readonly bigint[] | undefined },
+  {
+    words,
+    values = {},
+    missing = [],
+    creators,
+  }: Filter & { readonly creators: readonly bigint[] | undefined },
   parameter: (value: SqlValue) => string,
 ): string {
-  // On SQLite LIKE folds the case of ASCII letters.
-  const like = sql.dialect === "postgres" ? "ILIKE" : "LIKE";
   const conditions = missing.map((field) => {
     const { of, column } = sortKey(collection, collection.fields.indexOf(field), sql.dialect);
     return `${of(column)} IS NULL`;
   });
+  for (const condition of conditionsSent(searchable(collection), values))
+    conditions.push(conditionSql(collection, condition, sql.dialect, parameter, false));
   if (creators !== undefined)
     conditions.push(`creator IN (${creators.map((creator) => parameter(creator)).join(", ")})`);
-  for (const word of words) {
-    const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
-    const contains = (text: string) => `${text} ${like} ${pattern} ESCAPE '\\'`;
-    const searched = searchedFields(collection).map((field) =>
-      field.type.kind.name === "json"
-        ? jsonCondition(field, word, sql.dialect, contains, parameter)
-        : contains(valueText(field, sql.dialect)),
-    );
-    if (collection.id.type.kind.name !== "integer") searched.unshift(contains("id"));
-    conditions.push(searched.length === 0 ? "1 = 0" : `(${searched.join(" OR ")})`);
-  }
+  const searched = { fields: searchedFields(collection), hasId: true };
+  for (const word of words) conditions.push(containsSql(collection, searched, word, sql.dialect, parameter));
   return conditions.map((condition) => `AND ${condition}`).join(" ");
-}
-
-/** The text of a value; NULL for null. A text that may be null is stored as JSON. */
-function valueText({ column, type }: Field, dialect: SqlConnection["dialect"]): string {
-  if (type.kind.isNullable !== true) return column;
-  if (type.kind.name !== "text") return `NULLIF(${column}, 'null')`;
-  return dialect === "postgres" ? `(${column}::jsonb #>> '{}')` : `${column} ->> '$'`;
-}
-
-/**
- * Whether JSON contains a word, however its characters are escaped. PostgreSQL's jsonb would refuse
- * some of what is stored, such as \u0000.
- */
-function jsonCondition(
-  { column }: Field,
-  word: string,
-  dialect: SqlConnection["dialect"],
-  contains: (text: string) => string,
-  parameter: (value: SqlValue) => string,
-): string {
-  const backslash = dialect === "postgres" ? `strpos(${column}, '\\')` : `instr(${column}, '\\')`;
-  const isEscaped =
-    dialect === "postgres" ? `${backslash} > 0` : `${backslash} > 0 AND json_valid(${column})`;
-  const meant =
-    dialect === "postgres"
-      ? `${column} ~* ${parameter(jsonPattern(word))}`
-      : `EXISTS (SELECT 1 FROM json_tree(${column}) WHERE ${contains("key")} OR ${contains("atom")})`;
-  // Without a backslash the text is what it means, and its quotes are those of JSON.
-  const plain = `${contains(column)} AND 1 = ${word.includes('"') ? 0 : 1}`;
-  return `CASE WHEN ${column} = 'null' THEN 1 = 0 WHEN ${isEscaped} THEN ${meant} ELSE ${plain} END`;
-}
-
-const shortEscapes: Readonly<Record<string, string>> = {
-  "\b": "b",
-  "\f": "f",
-  "\n": "n",
-  "\r": "r",
-  "\t": "t",
-};
-
-/** The regular expression of PostgreSQL for JSON that contains a word, and not within an escape. */
-function jsonPattern(word: string): string {
-  const characters = Array.from(word, (character) => {
-    const cases = new Set([character, character.toLowerCase(), character.toUpperCase()]);
-    const written = [...cases].flatMap((each) => [
-      each
-        .split("")
-        .map((unit) => `\\\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-        .join(""),
-      ...(/["\\]/.test(each) ? [] : [each.replaceAll(/[$()*+.?[\]^{|}]/g, "\\$&")]),
-    ]);
-    if (/["\\/]/.test(character)) written.push(`\\\\${character === "\\" ? "\\\\" : character}`);
-    const short = shortEscapes[character];
-    if (short !== undefined) written.push(`\\\\${short}`);
-    return `(?:${written.join("|")})`;
-  });
-  return `^(?:[^\\\\]|\\\\u[0-9a-f]{4}|\\\\[^u])*${characters.join("")}`;
 }

@@ -21,6 +21,9 @@ interface Parameter {
 
 type Operator = ListFilter["operator"];
 
+/** Parameters whose words are looked for in all texts. */
+const searchNames = /^(?:q|query|search|searchterm|searchquery|searchtext|keywords?|term|fulltext|find)$/;
+
 /** Words after the name of a property; some may also come before it. */
 const words: Readonly<Record<string, Operator>> = {
   ...{ eq: "eq", in: "eq", ne: "ne", neq: "ne", not: "ne", gt: "gt", gte: "gte", lt: "lt", lte: "lte" },
@@ -34,6 +37,7 @@ const words: Readonly<Record<string, Operator>> = {
     after: "gt",
     before: "lt",
   },
+  ...{ like: "contains", ilike: "contains", contains: "contains", icontains: "contains", search: "contains" },
 };
 const wordsBefore = ["min", "max", "from", "to", "since", "until", "after", "before"];
 
@@ -67,10 +71,10 @@ function written(place: Place, keys: ReadonlyMap<string, ListKey>) {
   if (extension.object === undefined) return undefined;
   const key = keys.get(String(extension.at("property").value));
   const operator = String(extension.at("operator").value ?? "eq");
-  if (key !== undefined && Object.hasOwn(filterOperators, operator))
-    return { key, operator: operator as Operator };
+  const operators = [...Object.keys(filterOperators), "contains"];
+  if (key !== undefined && operators.includes(operator)) return { key, operator: operator as Operator };
   throw extension.error(
-    `its "property" must be one of ${[...keys.keys()].join(", ")}, and its "operator" one of ${Object.keys(filterOperators).join(", ")}`,
+    `its "property" must be one of ${[...keys.keys()].join(", ")}, and its "operator" one of ${operators.join(", ")}`,
   );
 }
 
@@ -83,7 +87,12 @@ export async function readFilters(
   const found: ListFilter[] = [];
   for (const { name, place, schema, checked, isRequired } of parameters) {
     const plural = valueTypes(schema).has("array") ? name.replace(/(?:s|\[\])$/, "") : name;
-    const own = written(place, keys) ?? named(name, keys) ?? named(plural, keys);
+    const isSearch = searchNames.test(plainName(name)) && valueTypes(schema).has("string");
+    const own =
+      written(place, keys) ??
+      named(name, keys) ??
+      named(plural, keys) ??
+      (isSearch ? ({ key: "any", operator: "contains" } as const) : undefined);
     const valueSchema = valueTypes(schema).has("array") ? schema.items : schema;
     const isScalar = [...valueTypes(valueSchema)].every((type) => type !== "object" && type !== "array");
     if (own === undefined || !isScalar) continue;
@@ -92,6 +101,8 @@ export async function readFilters(
     const isList = valueTypes(schema).has("array");
     // A range takes one value, and booleans have no order.
     if (!isEquality && (isList || field?.type.kind.name === "boolean")) continue;
+    // Only texts have parts.
+    if (own.operator === "contains" && own.key !== "any" && field?.type.column.sqlite !== "TEXT") continue;
     const isKnown = field === undefined || field.type.kind.name !== "text" || Array.isArray(field.type.input);
     const values = isList ? checked?.at("items") : checked;
     const isChecked = isObject(valueSchema) && values?.value !== undefined && !isEnforced(valueSchema);

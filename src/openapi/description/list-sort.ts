@@ -8,7 +8,7 @@ import {
   parseOrder,
   plainName,
 } from "../../contract/list-order.ts";
-import type { Json } from "../../json/json-values.ts";
+import { isObject, type Json } from "../../json/json-values.ts";
 import type { Place } from "../document/place.ts";
 import { valueTypes } from "./field-type.ts";
 import type { Resource } from "./representations.ts";
@@ -80,12 +80,30 @@ export function readSort(
     name: sort.name,
     direction: direction?.name,
     keys,
+    named: namedKeys(sort, keys, values ?? [], own),
     default: own !== undefined && isServed(own) ? own : undefined,
     defaultDirection: textOf(direction?.schema.default),
     values,
     refused,
     isRequired: sort.isRequired,
   };
+}
+
+/** The keys in an enum, a default, examples or the words of a parameter. */
+function namedKeys(
+  { place, schema }: Parameter,
+  keys: ReadonlyMap<string, ListKey>,
+  values: readonly string[],
+  own = "",
+): ListKey[] {
+  const items = isObject(schema.items) ? schema.items : {};
+  const said = [...values, ...(valuesOf(items) ?? []), own, schema.example, place.at("example").value];
+  const orders = said.flatMap((text) => (typeof text === "string" && parseOrder(text, keys)) || []);
+  const words = `${place.at("description").value ?? ""} ${schema.description ?? ""}`.split(
+    /[^\p{L}\p{N}_]+/u,
+  );
+  const inWords = [...keys].flatMap(([name, key]) => (words.includes(name) ? [key] : []));
+  return [...new Set([...orders.map(({ key }) => key), ...inWords])];
 }
 
 /** The texts that a schema has in its enum. */

@@ -6,6 +6,7 @@ import type { ContractCompiler } from "../../contract/compiler.ts";
 import type { Contract, ContractSource } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { keepsKeys, keyColumn } from "../shared/create-key.ts";
+import { type ListIndex, listIndexes } from "../shared/list-indexes.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";
 import type { SqlStatement } from "../sql-connection.ts";
 import {
@@ -28,6 +29,7 @@ import {
   literal,
   migrationStatements,
   newestVersion,
+  storedIndexes,
   storedTables,
 } from "./schema.ts";
 import { markerOf, renamedJson, type StoredTables, withStoredNames } from "./stored-names.ts";
@@ -125,6 +127,8 @@ interface OpeningStore {
    * with a sentence about what stays there.
    */
   readonly erase: (change: ContractChange, onProgress: OnProgress) => Promise<readonly string[]>;
+  /** Makes an index, while creates go on as far as the engine can, in place of one that is not complete. */
+  readonly makeIndex: (index: ListIndex) => Promise<void>;
 }
 
 /** Called with the rows of a task that are done, and how many there are. */
@@ -143,6 +147,8 @@ export interface ContractChoice {
   /** Called once the store was created or migrated, with sentences about what is left to do. */
   readonly onMigrated?: ((report: MigrationReport, notes: readonly string[]) => void) | undefined;
   readonly onProgress?: OnProgress | undefined;
+  /** Called before an index is made, with a sentence. */
+  readonly onIndex?: ((sentence: string) => void) | undefined;
   /**
    * Called before the store is created or migrated, with the contract that is wanted, if any, and
    * again if another process comes first. If it rejects, the store stays as it is. Only servers
@@ -164,6 +170,7 @@ export async function openContract(store: OpeningStore, choice: ContractChoice):
     const { contract, change } = await chooseContract(found, wanted, compiler, renames);
     if (isUpToDate(found, contract)) {
       if (mayMigrate && dropFields !== undefined) await erase(change, onProgress);
+      if (mayMigrate) await makeIndexes(store, contract, choice.onIndex);
       return contract;
     }
     if (!mayMigrate) throw notUpToDate(name, found.version, wanted);
@@ -176,7 +183,25 @@ export async function openContract(store: OpeningStore, choice: ContractChoice):
     onMigrated?.(report, notes);
     // Found again, with the number and the names that the store has given it.
     const migrated = await find();
-    if (isSameSource(migrated.source, contract.source)) return withStoredNames(contract, migrated);
+    if (!isSameSource(migrated.source, contract.source)) continue;
+    const taken = withStoredNames(contract, migrated);
+    await makeIndexes(store, taken, choice.onIndex);
+    return taken;
+  }
+}
+
+/** Makes the indexes of lists that a store lacks, also after a migration that was killed. */
+async function makeIndexes(
+  { engine, transaction, makeIndex }: OpeningStore,
+  { collections }: Contract,
+  onIndex: ContractChoice["onIndex"],
+): Promise<void> {
+  const wanted = listIndexes(collections, engine);
+  if (wanted.length === 0) return;
+  const { complete } = await transaction(() => storedIndexes(engine), "read");
+  for (const index of wanted.filter(({ name }) => !complete.includes(name))) {
+    onIndex?.(`making the index of ${index.collection.path} by "${index.member}"`);
+    await makeIndex(index);
   }
 }
 
@@ -322,6 +347,10 @@ export function* upgradeWork(
   yield migrationStatements(version, engine).map((sql) => ({ sql }));
   yield* scan.finish();
   const report = yield* reportWork(change, dropFields);
+  const wanted = new Set(listIndexes(contract.collections, engine).map(({ name }) => name));
+  const { complete, others } = yield* storedIndexes(engine);
+  const unwanted = [...complete, ...others].filter((name) => !wanted.has(name));
+  yield unwanted.map((name) => ({ sql: `DROP INDEX "${name}"` }));
   const names = { marker: markerOf(number + 1), newName };
   const statements = changeStatements(change, engine, yield* storedTables(engine), names);
   yield statements.map((sql) => ({ sql }));

@@ -4,6 +4,7 @@
 import type { Collection, Field } from "../../contract/contract.ts";
 import type { ColumnValue } from "../../contract/stored-types.ts";
 import { hasKeySql, keepsKeys, keyColumn } from "../shared/create-key.ts";
+import { listIndexes, listIndexPrefix } from "../shared/list-indexes.ts";
 import { versionColumn } from "../shared/plant-rows.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";
 import type { ContractChange, DroppedPart, KeptCollection } from "./contract-change.ts";
@@ -23,6 +24,8 @@ const dialects = {
     withoutRowid: "STRICT, WITHOUT ROWID",
     columns: `SELECT collections.name AS "table", path, info.name AS "column", info.type
               FROM collections LEFT JOIN pragma_table_info(collections.name) AS info`,
+    indexes: `SELECT name, 1 AS valid FROM sqlite_schema
+              WHERE type = 'index' AND substr(name, 1, ${listIndexPrefix.length}) = '${listIndexPrefix}'`,
   },
   postgres: {
     int8: "bigint",
@@ -31,6 +34,9 @@ const dialects = {
     columns: `SELECT name AS "table", path, attname AS "column", format_type(atttypid, NULL) AS type
               FROM collections LEFT JOIN pg_attribute
                 ON attrelid = to_regclass(quote_ident(name)) AND attnum > 0 AND NOT attisdropped`,
+    indexes: `SELECT relname AS name, indisvalid::integer AS valid
+              FROM collections JOIN pg_index ON indrelid = to_regclass(quote_ident(name)) JOIN pg_class ON pg_class.oid = indexrelid
+              WHERE starts_with(relname, '${listIndexPrefix}')`,
   },
 } as const;
 
@@ -104,6 +110,13 @@ export function* storedTables(engine: Engine): SqlWork<StoredTables> {
   );
 }
 
+/** Reads the names of the indexes of lists: of those that serve, and of those that are not complete. */
+export function* storedIndexes(engine: Engine) {
+  const rows = yield* query<{ name: string; valid: bigint | number }>(dialects[engine].indexes);
+  const namesOf = (valid: number) => rows.flatMap((row) => (Number(row.valid) === valid ? [row.name] : []));
+  return { complete: namesOf(1), others: namesOf(0) };
+}
+
 /** The statements that bring the tables of a version to the newest one. */
 export function migrationStatements(version: number, engine: Engine): string[] {
   return migrations.slice(version).flatMap((migration) => migration(engine));
@@ -154,6 +167,8 @@ export function changeStatements(
     ...added.flatMap((collection) => [
       tableStatement(collection, engine, marker),
       ...keyIndexes(collection),
+      // Others are made while creates go on, see openContract.
+      ...listIndexes([collection], engine).map(({ name, on }) => `CREATE INDEX "${name}" ON ${on}`),
       `INSERT INTO collections VALUES (${literal(collection.table, engine)}, ${literal(collection.path, engine)})
          ON CONFLICT DO NOTHING`,
     ]),

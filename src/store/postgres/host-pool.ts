@@ -8,7 +8,7 @@ import type { HostConfig } from "./connection-url.ts";
 import { CopyIn } from "./copy-in.ts";
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryConfig } from "./driver.ts";
 import { ConnectionLost, classifyError, errorReason, withConnectionLost } from "./errors.ts";
-import { openSession, type SessionLimits, type SessionTraits } from "./session.ts";
+import { lockMsMax, openSession, type SessionLimits, type SessionTraits } from "./session.ts";
 
 export interface Statement extends QueryConfig {
   readonly rowMode?: "array";
@@ -102,6 +102,20 @@ export class HostPool implements Queries {
     values?: readonly unknown[],
   ): Promise<{ readonly rows: Row[] }> {
     return this.#use((connection) => connection.query<Row>(statement, values));
+  }
+
+  /** Runs a statement that no transaction may have around it, for longer than others may take. */
+  alone(sql: string, statementMs: number): Promise<unknown> {
+    return this.#use(async (connection) => {
+      await connection.query(`SET statement_timeout = ${statementMs}; SET lock_timeout = 0`);
+      try {
+        return await connection.query(sql);
+      } finally {
+        await connection.query(
+          `SET statement_timeout = ${this.#statementMsMax}; SET lock_timeout = ${lockMsMax}`,
+        );
+      }
+    }, statementMs);
   }
 
   /** Runs statements, each in a transaction of its own. */

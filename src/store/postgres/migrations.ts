@@ -16,6 +16,7 @@ import {
 } from "../migration/migration.ts";
 import { newestVersion } from "../migration/schema.ts";
 import type { OpenOptions } from "../plant-store.ts";
+import type { ListIndex } from "../shared/list-indexes.ts";
 import type { SqlStatement } from "../sql-connection.ts";
 import { DatabaseError } from "./driver.ts";
 import { errorReason, isLockTimeout, isUndefinedTable } from "./errors.ts";
@@ -51,6 +52,7 @@ export function openSchema(primary: Primary, mayMigrate: boolean, options: OpenO
       transaction: (work) => inTransaction(primary, (connection) => runWork(connection, work())),
       migrate: (migration) => inTransaction(primary, (connection) => upgrade(connection, migration)),
       erase: (change) => erase(primary, change),
+      makeIndex: (index) => makeIndex(primary, index),
     },
     options,
   );
@@ -85,6 +87,30 @@ async function inTransaction<Result>(
         ? 'run "plantstore migrate" as a user that may create tables'
         : "fix the cause, or name another database";
     throw new OperatorError(`the schema cannot be created: ${error.message} (${error.code}); ${advice}`);
+  }
+}
+
+/**
+ * Makes an index while creates go on. One that is not complete was left by a migration that was killed,
+ * or is being made by another: that one is left to it.
+ */
+async function makeIndex(primary: Primary, { name, on }: ListIndex): Promise<void> {
+  try {
+    const found = await primary.withRetry((pool) =>
+      pool.query<{ busy: boolean }>(
+        `SELECT EXISTS (SELECT 1 FROM pg_stat_progress_create_index WHERE index_relid = to_regclass('"${name}"')) AS busy`,
+      ),
+    );
+    if (found.rows[0]?.busy) return;
+    await primary.once(async (pool) => {
+      await pool.alone(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`, statementMsMax);
+      await pool.alone(`CREATE INDEX CONCURRENTLY IF NOT EXISTS "${name}" ON ${on}`, statementMsMax);
+    });
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    throw new OperatorError(
+      `the index of a list cannot be made: ${errorReason(error)}; run "plantstore migrate" as the owner of the tables`,
+    );
   }
 }
 

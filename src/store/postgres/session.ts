@@ -41,7 +41,7 @@ const coordinatorCopyRowsMin = 2_000;
  * How long a statement waits for a lock, unless its transaction sets another time. The plants of a batch
  * wait with the one that is locked.
  */
-const lockMsMax = 250;
+export const lockMsMax = 250;
 
 /** How long a transaction waits for its client, whose machine may be gone, with all of its locks. */
 const idleMsMax = 10_000;

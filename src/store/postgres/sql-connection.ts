@@ -1,8 +1,18 @@
 // Reads PostgreSQL for extras and operations, on connections that no batch uses.
 
 import type { Contract } from "../../contract/contract.ts";
-import { type Page, type PageQuery, pageWork, type ReadConnection } from "../shared/page.ts";
+import type { ListQuery } from "../shared/list-scan.ts";
+import {
+  countWork,
+  type ListCount,
+  listMsMax,
+  type Page,
+  type PageQuery,
+  pageWork,
+  type ReadConnection,
+} from "../shared/page.ts";
 import { ContractChanged } from "../shared/plant-edit.ts";
+import type { SqlWork } from "../shared/sql-work.ts";
 import { SqlTimeout, type SqlValue, sqlMsMaxDefault, WrongStatement } from "../sql-connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { DatabaseError, types } from "./driver.ts";
@@ -51,9 +61,18 @@ export class PostgresSqlConnection implements ReadConnection {
     return rows as Row[];
   }
 
-  page(query: PageQuery, msMax?: number): Promise<Page> {
-    const together = (statements: readonly Statement[]) => this.#read(statements, msMax);
-    return runWork({ together }, pageWork(this.#contract, this.inTime, query));
+  page(query: PageQuery, ms: number): Promise<Page> {
+    return this.#run(pageWork(this.#contract, this, query, ms), Math.min(10 * ms, listMsMax));
+  }
+
+  /** One statement counts all plants. */
+  count(query: ListQuery, ms: number): Promise<ListCount> {
+    return this.#run(countWork(this.#contract, this, query, ms), 100 * ms);
+  }
+
+  #run<Result>(work: SqlWork<Result>, statementMsMax: number): Promise<Result> {
+    const together = (statements: readonly Statement[]) => this.#read(statements, statementMsMax);
+    return runWork({ together }, work);
   }
 
   #read(statements: readonly Statement[], msMax = sqlMsMaxDefault): Promise<object[][]> {

@@ -1,5 +1,5 @@
-// Writes the SQL of a sorted page: values that are null come last, and ids break ties, in the direction
-// of the first property, so that one index serves both directions.
+// Writes the SQL of the order of a list: values that are null come last, and ids break ties, in the
+// direction of the first property, so that one index serves both directions.
 
 import type { Collection } from "../../contract/contract.ts";
 import type { OrderTerm } from "../../contract/list-order.ts";
@@ -7,25 +7,28 @@ import type { PlantId } from "../../contract/plant-id.ts";
 import type { SqlConnection, SqlValue } from "../sql-connection.ts";
 import { type SortKey, sortKey } from "./sort-key.ts";
 
-/** The order of a page, and where it begins: plain data. */
-export interface PageOrder {
-  /** The stored values by which it is sorted, as columns whose names begin with orderPrefix. */
-  readonly columns: string;
-  /** Rows with a value of the first property, and those without one. */
-  readonly parts: readonly OrderPart[];
-}
-
-export interface OrderPart {
-  readonly where: string;
-  /** The parameters of `where`, after those of the filter. */
-  readonly parameters: readonly SqlValue[];
-  readonly by: string;
-}
-
 /** The place of a plant in an order: the stored values by which it is sorted, and its id. */
 export interface OrderPlace {
   readonly values: readonly SqlValue[];
   readonly id: PlantId;
+}
+
+/** Adds a parameter to a statement, and returns its name. */
+export type Bind = (value: SqlValue) => string;
+
+export interface PageOrder {
+  /** The id, and the stored values by which plants are sorted, as columns; see placeIn. */
+  readonly columns: string;
+  /** Plants with a value of the first property, and those without one. */
+  readonly parts: readonly OrderPart[];
+}
+
+export interface OrderPart {
+  readonly by: string;
+  /** Whether it has plants after a place. */
+  isAfter(place: OrderPlace | undefined): boolean;
+  /** The condition on its plants between two places, of which the second is included. */
+  between(bind: Bind, after: OrderPlace | undefined, upTo?: OrderPlace): string;
 }
 
 /** No property has such a name, which ORDER BY would find before that of a column. */
@@ -39,67 +42,88 @@ export function orderKeys(
   return terms.map(({ key }) => sortKey(collection, key, dialect));
 }
 
-/** The values that orderColumns has selected. */
-export function orderValues(row: object): SqlValue[] {
-  return Object.entries(row).flatMap(([name, value]) => (name.startsWith(orderPrefix) ? [value] : []));
+/** The place of a row that has the columns of an order. */
+export function placeIn(row: { readonly id: PlantId }): OrderPlace {
+  const values = Object.entries(row).flatMap(([name, value]) =>
+    name.startsWith(orderPrefix) ? [value] : [],
+  );
+  return { values, id: row.id };
 }
 
-/** The stored values of a row by which it is sorted, as columns. */
 export function orderColumns(keys: readonly SortKey[]): string {
-  return keys.map(({ column }, index) => `${column} AS "${orderPrefix}${index}"`).join(", ");
+  return ["id", ...keys.map(({ column }, index) => `${column} AS "${orderPrefix}${index}"`)].join(", ");
 }
 
-/**
- * @param after the place after which the page begins; undefined for the first.
- * @param firstParameter the number of the first parameter.
- */
 export function pageOrder(
   collection: Collection,
   terms: readonly OrderTerm[],
   dialect: SqlConnection["dialect"],
-  after: OrderPlace | undefined,
-  firstParameter: number,
 ): PageOrder {
-  const parameters: SqlValue[] = [];
-  const bind = (value: SqlValue) => `$${firstParameter - 1 + parameters.push(value)}`;
   const keys = orderKeys(collection, terms, dialect).map((key, index) => {
     const sql = key.of(key.column);
-    const { isDescending = false } = terms[index] ?? {};
-    const stored = after?.values[index] ?? null;
-    const value = stored === key.nullText ? null : stored;
-    const parameter = `${value === null ? "" : bind(value)}${dialect === "postgres" ? `::${key.type}` : ""}`;
-    const beyond = isDescending ? "<" : ">";
+    const isDescending = terms[index]?.isDescending === true;
     const by = `${key.isNullable && index > 0 ? `${sql} IS NULL, ` : ""}${sql}${isDescending ? " DESC" : ""}`;
-    return { ...key, sql, by, beyond, value: value === null ? undefined : key.of(parameter) };
+    return { ...key, sql, by, beyond: isDescending ? "<" : ">" };
   });
-  const isBackward = terms[0]?.isDescending === true;
-  const byId = `id${isBackward ? " DESC" : ""}`;
-  const idBeyond = after && `id ${isBackward ? "<" : ">"} ${bind(after.id)}`;
-  /** The rows after the place, of those that are equal in the properties before. */
-  const restFrom = (index: number): string => {
-    const key = keys[index];
-    if (key === undefined) return idBeyond ?? "true";
-    const { sql, value, beyond, isNullable } = key;
-    if (value === undefined) return `(${sql} IS NULL AND ${restFrom(index + 1)})`;
-    const orNull = isNullable ? ` OR ${sql} IS NULL` : "";
-    return `(${sql} ${beyond} ${value}${orNull} OR (${sql} = ${value} AND ${restFrom(index + 1)}))`;
+  const [first] = keys;
+  const beyondId = terms[0]?.isDescending ? "<" : ">";
+  const byOf = (own: typeof keys) =>
+    [...own.map(({ by }) => by), beyondId === "<" ? "id DESC" : "id"].join(", ");
+  const isWithout = (place: OrderPlace, index: number) => {
+    const value = place.values[index] ?? null;
+    return value === null || value === keys[index]?.nullText;
   };
-  const [first, ...others] = keys;
-  if (first === undefined) throw new Error("An order has no properties");
-  const { sql, value, beyond, isNullable } = first;
-  const byOf = (own: typeof keys) => [...own.map(({ by }) => by), byId].join(", ");
-  const isEnd = after !== undefined && value === undefined;
-  // The first condition is a range of an index, which a choice between two is not.
-  const start =
-    value === undefined
-      ? `${sql} IS NOT NULL`
-      : `${sql} ${beyond}= ${value} AND (${sql} ${beyond} ${value} OR ${restFrom(1)})`;
-  const withValue = { where: ` AND ${isNullable || after ? start : "true"}`, parameters, by: byOf(keys) };
-  const without = isEnd
-    ? { where: ` AND ${sql} IS NULL AND ${restFrom(1)}`, parameters, by: byOf(others) }
-    : { where: ` AND ${sql} IS NULL`, parameters: [], by: byOf(others) };
+  const boundOf = (bind: Bind, place: OrderPlace, index: number) => {
+    const { of, type } = keys[index] as SortKey;
+    return of(`${bind(place.values[index] ?? null)}${dialect === "postgres" ? `::${type}` : ""}`);
+  };
+  /** The plants after a place, of those that are equal in the properties before `index`. */
+  const after = (bind: Bind, place: OrderPlace, index: number): string => {
+    const key = keys[index];
+    if (key === undefined) return `id ${beyondId} ${bind(place.id)}`;
+    const { sql, beyond, isNullable } = key;
+    if (isWithout(place, index)) return `(${sql} IS NULL AND ${after(bind, place, index + 1)})`;
+    const orNull = isNullable && index > 0 ? ` OR ${sql} IS NULL` : "";
+    return `(${sql} ${beyond} ${boundOf(bind, place, index)}${orNull} OR (${sql} = ${boundOf(bind, place, index)} AND ${after(bind, place, index + 1)}))`;
+  };
+  const notAfter = (bind: Bind, place: OrderPlace, index: number) =>
+    keys[index] === undefined
+      ? `id ${beyondId === ">" ? "<=" : ">="} ${bind(place.id)}`
+      : `NOT ${after(bind, place, index)}`;
+  /** A range of an index, which the choice in `after` is not. */
+  const range = (bind: Bind, place: OrderPlace | undefined, isEnd: boolean) => {
+    if (place === undefined || first === undefined) return [];
+    const isBack = (first.beyond === "<") !== isEnd;
+    return [`${first.sql} ${isBack ? "<=" : ">="} ${boundOf(bind, place, 0)}`];
+  };
+  const partOf = (
+    own: typeof keys,
+    index: number,
+    condition: string | undefined,
+    isRanged: boolean,
+  ): OrderPart => ({
+    by: byOf(own),
+    isAfter: (place) => !isRanged || place === undefined || first === undefined || !isWithout(place, 0),
+    between(bind, from, upTo) {
+      // What is after all that have a value has no place among those without.
+      const start = from !== undefined && (isRanged || isWithout(from, 0)) ? from : undefined;
+      const ranges = isRanged ? [...range(bind, start, false), ...range(bind, upTo, true)] : [];
+      const all = [
+        // A comparison says that there is a value, and SQLite uses one of two.
+        ...(condition === undefined || ranges.length > 0 ? [] : [condition]),
+        ...ranges,
+        ...(start === undefined ? [] : [after(bind, start, index)]),
+        ...(upTo === undefined ? [] : [notAfter(bind, upTo, index)]),
+      ];
+      return all.length === 0 ? "true" : all.join(" AND ");
+    },
+  });
+  const isNullable = first?.isNullable === true;
   return {
     columns: orderColumns(keys),
-    parts: [...(isEnd ? [] : [withValue]), ...(isNullable ? [without] : [])],
+    parts: [
+      partOf(keys, 0, isNullable ? first.isPresent(first.sql) : undefined, true),
+      ...(isNullable ? [partOf(keys.slice(1), 1, `${first.sql} IS NULL`, false)] : []),
+    ],
   };
 }

@@ -10,8 +10,9 @@ import {
 } from "../../contract/contract.ts";
 import { itemUrl, responseJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import type { SqlConnection, SqlValue } from "../sql-connection.ts";
-import { type OrderPart, type OrderPlace, orderValues, type PageOrder } from "./page-order.ts";
+import type { SqlConnection } from "../sql-connection.ts";
+import { type ListQuery, type ListRest, ListScan } from "./list-scan.ts";
+import { type OrderPlace, placeIn } from "./page-order.ts";
 import { plantColumns, type StoredRow, storedColumns, timesOf, toPlant, toStored } from "./plant-rows.ts";
 import { query, type SqlWork } from "./sql-work.ts";
 
@@ -21,42 +22,32 @@ const scalarBytesMax = 41;
 /** The plants before a page that is read in one statement. */
 const shortOffsetMax = 10_000;
 
+/** Plants that are counted for each list. */
+const shortCountMax = 20_000;
+
 /** Where a page begins, how long it is at most, and how its plants are written: plain data. */
-export interface PageQuery {
-  /** The name of the collection's table. */
-  readonly table: string;
+export interface PageQuery extends ListQuery {
   readonly response: Representation;
-  readonly after: PlantId | undefined;
-  readonly offset: number;
   /** Its plants. */
   readonly size: number;
   readonly bytesMax: number;
-  readonly filter: PageFilter | undefined;
-  /** Undefined for the order of the ids. */
-  readonly order?: PageOrder | undefined;
   /** The URL of the list, from which those of its plants follow. */
   readonly url: string;
-}
-
-/** A condition on the plants of a page, whose parameters are $1, $2 and so on. */
-export interface PageFilter {
-  readonly sql: string;
-  readonly parameters: readonly SqlValue[];
 }
 
 export interface Page {
   /** An array of plants. */
   readonly json: string;
   readonly count: number;
-  /** The id after which the next page begins; undefined if there is none. */
-  readonly last: PlantId | undefined;
-  /** Its place in the order of the page; undefined for that of the ids. */
-  readonly place?: OrderPlace | undefined;
+  /** The place after which the next page begins; undefined if there is none. */
+  readonly end: OrderPlace | undefined;
   readonly hasMore: boolean;
   /** Whether there are more plants than the requested size. */
   readonly isFull: boolean;
   /** Whether the page has fewer plants than requested because their JSON is too long. */
   readonly isCutShort: boolean;
+  /** Where to go on, if its time was up. */
+  readonly rest: ListRest | undefined;
 }
 
 /** Connections of a store, which also read pages of its plants. */
@@ -64,7 +55,38 @@ export interface ReadConnection extends SqlConnection {
   /** How many calls run at the same time; further ones wait. */
   readonly callsMax: number;
 
-  page(query: PageQuery, msMax?: number): Promise<Page>;
+  /** Reads a page. Once `ms` have passed, it has what was found. */
+  page(query: PageQuery, ms: number): Promise<Page>;
+
+  /** Counts the plants of a list, or those until `ms` have passed. */
+  count(query: ListQuery, ms: number): Promise<ListCount>;
+}
+
+/** Plants of a list, and where to go on. */
+export interface ListCount {
+  readonly count: number;
+  readonly rest: ListRest | undefined;
+  /** How long it took; 0 where it is short whatever the machine does. */
+  readonly ms: number;
+}
+
+/** How long one statement of a list may take. */
+export const listMsMax = 1_000;
+
+type Traits = Pick<SqlConnection, "dialect" | "inTime">;
+
+/** See ReadConnection.count. */
+export function* countWork(
+  contract: Contract,
+  traits: Traits,
+  list: ListQuery,
+  ms: number,
+): SqlWork<ListCount> {
+  const startedAt = performance.now();
+  const scan = new ListScan(collectionOf(contract, list.table), list, traits);
+  const counted = yield* scan.count(startedAt + ms);
+  const isShort = list.conditions.length === 0 && counted.count < shortCountMax;
+  return { ...counted, ms: isShort ? 0 : performance.now() - startedAt };
 }
 
 type Row = PlantColumns & { readonly id: PlantId };
@@ -79,75 +101,54 @@ export function bytesSql({ fields }: Collection): string {
   ].join(" + ");
 }
 
-/** @param inTime see SqlConnection. */
-export function* pageWork(contract: Contract, inTime: string, page: PageQuery): SqlWork<Page> {
+/** See ReadConnection.page. */
+export function* pageWork(contract: Contract, traits: Traits, page: PageQuery, ms: number): SqlWork<Page> {
+  const deadline = performance.now() + ms;
   const collection = collectionOf(contract, page.table);
-  const { after, offset, size, bytesMax, filter = { sql: "", parameters: [] } } = page;
+  const { after, offset, size, bytesMax, conditions, terms } = page;
   const bytes = bytesSql(collection);
   const { createdName, updatedName } = page.response;
   const columns = ((createdName ?? updatedName) === undefined ? plantColumns : storedColumns)(collection);
-  const from = after === undefined ? "" : ` AND id > $${filter.parameters.length + 1}`;
-  const parameters = after === undefined ? filter.parameters : [...filter.parameters, after];
-  const byId: OrderPart = { where: from, parameters: after === undefined ? [] : [after], by: "id" };
-  const rangeIn = (condition: string, part = byId) =>
-    `FROM "${page.table}" WHERE ${condition}${filter.sql}${part.where}`;
-  /** One plant more than the page has shows whether there is a next page. */
-  const rowsOf = ({ by } = byId, skipped = offset, rows = size + 1) =>
-    ` ORDER BY ${by} LIMIT ${rows} OFFSET ${skipped}`;
-
   // A page whose texts are short takes one statement, which scans too few plants for a time limit. A
   // filter would look for its plants twice.
-  if (page.filter === undefined && page.order === undefined && offset <= shortOffsetMax) {
-    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${rangeIn("true")}${rowsOf()}) AS sizes) <= ${bytesMax}`;
-    const found = yield* query<Row>(`SELECT ${columns} ${rangeIn(isShort)}${rowsOf()}`, parameters);
+  if (conditions.length + terms.length === 0 && offset <= shortOffsetMax) {
+    const from = after === undefined ? "" : " AND id > $1";
+    const range = (condition: string) =>
+      `FROM "${page.table}" WHERE ${condition}${from} ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`;
+    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${range("true")}) AS sizes) <= ${bytesMax}`;
+    const found = yield* query<Row>(
+      `SELECT ${columns} ${range(isShort)}`,
+      after === undefined ? [] : [after.id],
+    );
     if (found.length > 0) {
       const rows = found.slice(0, size);
-      return written(collection, page, rows, found.length > size, rows.at(-1)?.id);
+      const end = rows.at(-1);
+      return written(collection, page, rows, found.length > size, end?.id, (id) => ({ values: [], id }));
     }
   }
 
-  const sizes: SizeRow[] = [];
-  let skipped = offset;
-  for (const part of page.order?.parts ?? [byId]) {
-    const own = [...filter.parameters, ...part.parameters];
-    const range = rangeIn(inTime, part);
-    const some = yield* query<SizeRow>(
-      `SELECT id, ${bytes} AS "x bytes"${page.order === undefined ? "" : `, ${page.order.columns}`} ${range}${rowsOf(part, skipped, size + 1 - sizes.length)}`,
-      own,
-    );
-    sizes.push(...some);
-    if (sizes.length > size) break;
-    // The rows of the next part that are before the page.
-    if (some.length > 0) skipped = 0;
-    else if (skipped > 0 && page.order?.parts.at(-1) !== part) {
-      const [before] = yield* query<{ rows: bigint | number }>(`SELECT count(*) AS rows ${range}`, own);
-      skipped = Math.max(skipped - Number(before?.rows), 0);
-    }
-  }
+  // One plant more than the page has shows whether there is a next page.
+  const scan = new ListScan(collection, page, traits);
+  const { rows: sizes, rest } = yield* scan.find<{ "x bytes": bigint | number }>(
+    `${bytes} AS "x bytes"`,
+    size + 1,
+    deadline,
+  );
   const wanted = sizes.slice(0, size);
   const count = countWithin(
     wanted.map((row) => Number(row["x bytes"])),
     bytesMax,
   );
   const ids = wanted.slice(0, count).map(({ id }) => id);
-  const end = ids.at(-1);
   // By their ids: a plant that is created meanwhile must not push the last one out.
-  const read =
-    end === undefined
-      ? []
-      : yield* query<Row>(
-          `SELECT ${columns} FROM "${page.table}"
-           WHERE id IN (${ids.map((_, index) => `$${filter.parameters.length + index + 1}`).join(", ")})${filter.sql}`,
-          [...filter.parameters, ...ids],
-        );
+  const read = ids.length === 0 ? [] : yield* scan.read<Row>(columns, ids);
   const byIds = new Map(read.map((row) => [row.id, row]));
   const rows = ids.flatMap((id) => byIds.get(id) ?? []);
-  const result = written(collection, page, rows, sizes.length > size, end, count < wanted.length);
-  const last = page.order && sizes.find(({ id }) => id === result.last);
-  return last === undefined ? result : { ...result, place: { values: orderValues(last), id: last.id } };
+  const isCut = count < wanted.length;
+  const placeOf = (id: PlantId) => placeIn(sizes.find((row) => row.id === id) ?? { id });
+  const result = written(collection, page, rows, sizes.length > size, ids.at(-1), placeOf, isCut);
+  return result.isCutShort || rest === undefined ? result : { ...result, hasMore: true, rest };
 }
-
-type SizeRow = { readonly id: PlantId; readonly "x bytes": bigint | number };
 
 /**
  * Writes a page that was read up to the plant `end`.
@@ -160,6 +161,7 @@ function written(
   rows: readonly Row[],
   isFull: boolean,
   end: PlantId | undefined,
+  placeOf: (id: PlantId) => OrderPlace,
   isCut = false,
 ): Page {
   const plants = rows.map((row) =>
@@ -185,10 +187,11 @@ function written(
   return {
     json: `[${json}]`,
     count,
-    last,
+    end: last === undefined ? undefined : placeOf(last),
     hasMore: isFull || isCutShort || last !== end,
     isFull,
     isCutShort,
+    rest: undefined,
   };
 }
 

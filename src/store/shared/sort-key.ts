@@ -21,11 +21,27 @@ export interface SortKey {
   readonly nullText?: string;
   /** A stored value, from its text. */
   parse(text: string): SqlValue;
+  /** The condition that what is compared has a value: a range of an index. */
+  isPresent(compared: string): string;
+  /** The whole value, where what is compared is its beginning. */
+  whole?(stored: string): string;
 }
+
+/** PostgreSQL's index has no room for more than 2,704 bytes. */
+const comparedMax = 500;
 
 /** Returns the same SQL for a key each time: an index of it is used only for an equal expression. */
 export function sortKey({ id, fields }: Collection, key: ListKey, dialect: Dialect): SortKey {
-  const int8 = { of: (stored: string) => stored, type: "bigint", isNullable: false, parse: BigInt };
+  const isPresent = (compared: string) => `${compared} ${dialect === "postgres" ? "IS NOT NULL" : ">= ''"}`;
+  const int8 = {
+    of: (stored: string) => stored,
+    type: "bigint",
+    isNullable: false,
+    parse: BigInt,
+    // SQLite finds what is null first where it is asked for what is not.
+    isPresent: (compared: string) =>
+      dialect === "postgres" ? isPresent(compared) : `${compared} >= -9223372036854775808`,
+  };
   if (key === "created") return { ...int8, column: "created_at" };
   if (key === "updated") return { ...int8, column: `(${versionSql} >> 20)` };
   if (key === "id") {
@@ -41,21 +57,32 @@ export function sortKey({ id, fields }: Collection, key: ListKey, dialect: Diale
     return { ...int8, type: base === "integer" ? "bigint" : base, column, isNullable, parse };
   }
   const isTime = base === "text" && schema.format === "date-time";
+  const nullable = (stored: string) => (isNull ? `nullif(${stored}, 'null')` : stored);
+  const textOf = (stored: string) => {
+    if (dialect === "sqlite") return isNull ? `(${nullable(stored)} ->> '$')` : stored;
+    return `(${isNull ? `((${nullable(stored)})::jsonb #>> '{}')` : stored} COLLATE "C")`;
+  };
+  const isShort =
+    base !== "text" ||
+    isTime ||
+    Array.isArray(schema.enum) ||
+    (typeof schema.maxLength === "number" && schema.maxLength <= comparedMax);
   return {
     column,
     isNullable,
     type: "text",
     ...(isNull && { nullText: "null" }),
     parse: (text) => text,
+    isPresent: base === "integer" || base === "boolean" ? int8.isPresent : isPresent,
+    ...(!isShort && { whole: textOf }),
     of(stored) {
       // With null a value is stored as its JSON.
-      const value = isNull ? `nullif(${stored}, 'null')` : stored;
+      const value = nullable(stored);
       if (base === "integer") return `CAST(${value} AS ${dialect === "sqlite" ? "integer" : "bigint"})`;
       if (base === "boolean") return `(${value} = 'true')`;
       if (base === "decimal") return dialect === "sqlite" ? decimalKey(value) : `(${value})::numeric`;
       if (isTime) return instantKey(isNull ? `trim(${value}, '"')` : value, dialect);
-      if (dialect === "sqlite") return isNull ? `(${value} ->> '$')` : value;
-      return `(${isNull ? `((${value})::jsonb #>> '{}')` : value} COLLATE "C")`;
+      return isShort ? textOf(stored) : `substr(${textOf(stored)}, 1, ${comparedMax})`;
     },
   };
 }

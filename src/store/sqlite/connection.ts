@@ -13,7 +13,8 @@ import {
 } from "../migration/migration.ts";
 import { newestVersion } from "../migration/schema.ts";
 import type { OpenMode } from "../plant-store.ts";
-import type { SqlWork } from "../shared/sql-work.ts";
+import type { ListIndex } from "../shared/list-indexes.ts";
+import { query, type SqlWork } from "../shared/sql-work.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { Database } from "./driver.ts";
 import { erase } from "./erase.ts";
@@ -52,6 +53,9 @@ export async function openDatabase(
       transaction,
       migrate: (to: Migration) => describingErrors(path, () => migrate(database, path, to)),
       erase: (_: unknown, onProgress: OnProgress) => erase(database, transaction, onProgress),
+      makeIndex: async ({ name, on }: ListIndex) => {
+        await transaction(() => query(`CREATE INDEX IF NOT EXISTS "${name}" ON ${on}`));
+      },
     };
     const contract = await openContract(opening, {
       ...options,

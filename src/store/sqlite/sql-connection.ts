@@ -36,6 +36,7 @@ export async function openReadConnection(
     ...sqliteTraits,
     query: reader.query,
     page: reader.page,
+    count: reader.count,
     async [Symbol.asyncDispose]() {
       const closed = new OperatorError("the connection to the store was closed; try again");
       worker.rejectQueued(closed);

@@ -1,7 +1,15 @@
 // Runs statements that read in the thread that has the database: those of a SqlConnection.
 
 import type { Contract } from "../../contract/contract.ts";
-import { type Page, type PageQuery, pageWork, type ReadConnection } from "../shared/page.ts";
+import type { ListQuery } from "../shared/list-scan.ts";
+import {
+  countWork,
+  type ListCount,
+  type Page,
+  type PageQuery,
+  pageWork,
+  type ReadConnection,
+} from "../shared/page.ts";
 import { ContractChanged } from "../shared/plant-edit.ts";
 import { SqlTimeout, type SqlValue, sqlMsMaxDefault, WrongStatement } from "../sql-connection.ts";
 import { Database } from "./driver.ts";
@@ -55,16 +63,21 @@ export class SqlReader implements ReadConnection {
     });
   }
 
-  async page(query: PageQuery, msMax?: number): Promise<Page> {
-    return this.#within(msMax, () => runWork(this.#database, pageWork(this.#contract, this.inTime, query)));
+  async page(query: PageQuery, ms: number): Promise<Page> {
+    return this.#within(ms, () => runWork(this.#database, pageWork(this.#contract, this, query, ms)), true);
   }
 
-  #within<Result>(msMax = sqlMsMaxDefault, read: () => Result): Result {
+  async count(query: ListQuery, ms: number): Promise<ListCount> {
+    return this.#within(ms, () => runWork(this.#database, countWork(this.#contract, this, query, ms)), true);
+  }
+
+  /** @param endsByItself whether what it has read in its time is a result. */
+  #within<Result>(msMax = sqlMsMaxDefault, read: () => Result, endsByItself = false): Result {
     this.#deadline = performance.now() + msMax;
     try {
       const result = read();
       // A statement of somebody else's does not look at its time.
-      if (performance.now() > this.#deadline) throw new SqlTimeout();
+      if (!endsByItself && performance.now() > this.#deadline) throw new SqlTimeout();
       this.#assertContract();
       return result;
     } catch (error) {

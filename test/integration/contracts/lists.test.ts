@@ -216,6 +216,47 @@ test("a list has the things whose fields have the values that were sent", async 
     expect((await things.request("GET", `/things${query}`)).status).toBe(400);
 });
 
+test("a list has the things whose texts have what is searched for, without regard to case", async () => {
+  const searched = objectOf({ ...body.properties, tags: { type: "array", items: text } }, ["name"]);
+  const secret = objectOf({ ...searched.properties, key: { ...text, writeOnly: true } }, ["name"]);
+  const described = ["q", "name_like", "name__icontains"].map((name) => [name, text] as const);
+  await using things = await sandboxOfThings({
+    ...thingsWith(described, {
+      type: "array",
+      items: objectOf({ id: integer, ...searched.properties }, ["id"]),
+    }),
+    body: secret,
+  });
+  for (const each of [
+    { name: "Blue Chair", tags: ["oak", 'a"b'], key: "hidden" },
+    { name: "blue table", level: "high" },
+    { name: "100%_sure", key: "blue" },
+  ])
+    await things.request("POST", "/things", JSON.stringify(each));
+  for (const [query, found] of [
+    ["q=BLUE", 2],
+    ["q=chair%20blue", 1],
+    ["q=oak", 1],
+    ["q=a%22b", 1],
+    ["q=high", 1],
+    ["q=hidden", 0],
+    ["q=%25_", 1],
+    ["q=", 3],
+    ["name_like=Ue%20T", 1],
+    ["name__icontains=oak", 0],
+    ["name_like=chair&q=blue", 1],
+    ["name_like=blue&name__icontains=e&limit=1", 1],
+  ] as const) {
+    const { json, headers } = await things.request("GET", `/things?${query}`);
+    expect([query, (json as unknown[]).length]).toEqual([query, found]);
+    expect(headers.get("link")).toEqual(
+      query.endsWith("limit=1") ? expect.stringContaining("&name_like=blue") : null,
+    );
+  }
+  expect((await things.request("GET", `/things?q=${"a".repeat(101)}`)).status).toBe(400);
+  expect(things.collection.notes).toEqual([]);
+});
+
 test("a filter has a schema of its own, and may be required", async () => {
   await using things = await fiveThings(
     [
@@ -243,10 +284,10 @@ test("a filter has a schema of its own, and may be required", async () => {
   // The members of an object are parameters.
   expect((await refused("?name=a&a=1"))[0]).toBe(501);
   // One that every request must have is the end of the list.
-  const { operations, notes } = await readThings(thingsWith([["q", text, true]], listed));
+  const { operations, notes } = await readThings(thingsWith([["other", text, true]], listed));
   expect([operations.list, notes[0]]).toEqual([
     undefined,
-    expect.stringContaining('its parameter "q" is required, and is not served'),
+    expect.stringContaining('its parameter "other" is required, and is not served'),
   ]);
 });
 

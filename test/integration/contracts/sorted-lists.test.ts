@@ -3,8 +3,18 @@
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import type { Collection, Plant } from "../../../src/contract/contract.ts";
+import { parsePlantJson } from "../../../src/contract/plant.ts";
+import type { PlantId } from "../../../src/contract/plant-id.ts";
+import { conditionsOf, filterParameters } from "../../../src/plants/list-filters.ts";
+import { toEntries } from "../../../src/store/plant-store.ts";
+import { ListScan } from "../../../src/store/shared/list-scan.ts";
+import { type OrderPlace, placeIn } from "../../../src/store/shared/page-order.ts";
+import type { SqlWork } from "../../../src/store/shared/sql-work.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { engines } from "../../support/engines.ts";
+import { openedStore, runSql, unexpected } from "../../support/stored-plants.ts";
 
 type Value = string | number | boolean | null | undefined;
 type Thing = Readonly<Record<string, Value>>;
@@ -172,6 +182,15 @@ const filters = fc.uniqueArray(
   { selector: ({ parameter }) => parameter, minLength: 1, maxLength: 2 },
 );
 
+type Sent = { readonly name: keyof typeof members; readonly test: string; readonly value: Value };
+const fittingAll =
+  (sent: readonly Sent[]) =>
+  ({ thing }: Stored) =>
+    sent.every(({ name, test, value }) => {
+      const own = thing[name] ?? null;
+      return own === null ? test === "ne" : tests[test]?.(compare(name, own, value)) === true;
+    });
+
 const runs = { numRuns: 100, endOnFailure: true };
 const integerOrder = (one: string, other: string) => byValue(BigInt(one), BigInt(other));
 
@@ -237,12 +256,9 @@ for (const engine of engines)
               ({ parameter, value }) =>
                 `&${encodeURIComponent(parameter)}=${encodeURIComponent(String(value))}`,
             );
-            const fits = ({ thing }: Stored) =>
-              sent.every(({ name, test, value }) => {
-                const own = thing[name] ?? null;
-                return own === null ? test === "ne" : tests[test]?.(compare(name, own, value)) === true;
-              });
-            const all = sorted((stored.items ?? []).filter(fits), terms, integerOrder).map(({ id }) => id);
+            const all = sorted((stored.items ?? []).filter(fittingAll(sent)), terms, integerOrder).map(
+              ({ id }) => id,
+            );
             const { ids } = await list(`/items?limit=100&sort=${signed(terms)}${query.join("")}`);
             const { ids: unsorted } = await list(`/items?limit=100${query.join("")}`);
             expect([query, ids]).toEqual([query, all]);
@@ -308,4 +324,81 @@ for (const engine of engines)
         ),
       60_000,
     );
+  });
+
+for (const engine of engines)
+  describe(`${engine.name}: lists in stretches`, () => {
+    test("find what a plain filter and sort find, whatever is written meanwhile", async () => {
+      const contract = { text: await Bun.file(contractFile("stock.yaml")).text() };
+      await using place = await engine.createTestStore(contract);
+      await using store = await openedStore(place.database, unexpected, contract);
+      await using sql = await store.openSql();
+      const collection = store.contract.collections.find(({ name }) => name === "items") as Collection;
+      const create = async (some: readonly Stored[]) => {
+        const plants = some.map(({ id, thing }) =>
+          parsePlantJson(collection, bodyOf(thing), () => BigInt(id)),
+        );
+        await store.create(toEntries(collection, plants as Plant[]));
+      };
+      const noiseFrom = 1_000;
+      const all = fc
+        .sample(things, { numRuns: 40, seed: 2 })
+        .map((thing, index) => ({ id: String(7 * index), thing }));
+      await create(all);
+      let noise = noiseFrom;
+      /** Runs statements one by one, between which others come and go. */
+      const run = async <Result>(work: SqlWork<Result>, isNoisy: boolean): Promise<Result> => {
+        let step = work.next();
+        for (let statements = 0; step.done !== true; statements++) {
+          const [{ sql: text, parameters } = { sql: "" }] = step.value;
+          step = work.next([await sql.query(text, parameters)]);
+          if (isNoisy && statements % 8 === 1)
+            await create([{ id: String(noise++), thing: all[noise % all.length]?.thing ?? {} }]);
+          if (isNoisy && statements % 32 === 7)
+            await runSql(place.database, `DELETE FROM items WHERE id >= ${noiseFrom}`);
+        }
+        return step.value;
+      };
+      const sizes = fc.record({ stretch: fc.integer({ min: 2, max: 20 }), few: fc.constantFrom(1, 5, 30) });
+      const someFilters = fc.oneof(filters, fc.constant([]));
+      const someOrders = fc.oneof(orders, fc.constant([]));
+      await fc.assert(
+        fc.asyncProperty(
+          ...([someFilters, someOrders, sizes, fc.integer({ min: 4, max: 30 }), fc.boolean()] as const),
+          async (sent, named, size, rowsMax, isNoisy) => {
+            const parameters = filterParameters(collection);
+            const conditions = sent.flatMap(({ parameter, value }) =>
+              conditionsOf(collection, { [parameter]: parameters[parameter]?.parse(String(value)) }),
+            );
+            const terms = named.map(([name, isDescending]) => ({
+              key: collection.list.sort?.keys.get(name) as number,
+              isDescending,
+            }));
+            const fits = fittingAll(sent);
+            const right = sorted(all.filter(fits), named, integerOrder).map(({ id }) => id);
+            const found: string[] = [];
+            const list = { table: collection.table, conditions, terms, offset: 0 };
+            for (let after: OrderPlace | undefined, isEnd = false; !isEnd; ) {
+              const scan = new ListScan(collection, { ...list, after }, sql, size);
+              // Its time is always up.
+              const { rows, rest } = await run(scan.find<object>("1", rowsMax, -1), isNoisy);
+              found.push(...rows.map(({ id }) => String(id)));
+              after = rest?.after ?? (rows.length > 0 ? placeIn(rows.at(-1) as { id: PlantId }) : after);
+              isEnd = rest === undefined && rows.length < rowsMax;
+            }
+            expect(found.filter((id) => Number(id) < noiseFrom)).toEqual(right);
+            expect(new Set(found).size).toBe(found.length);
+            await runSql(place.database, `DELETE FROM items WHERE id >= ${noiseFrom}`);
+            const offset = Math.floor(right.length / 2);
+            const skipping = new ListScan(collection, { ...list, after: undefined, offset }, sql, size);
+            const { rows } = await run(skipping.find<object>("1", rowsMax, Infinity), false);
+            expect(rows.map(({ id }) => String(id))).toEqual(right.slice(offset, offset + rowsMax));
+            const counting = { ...list, terms: [], after: undefined, offset: Number.MAX_SAFE_INTEGER };
+            const { count } = await run(new ListScan(collection, counting, sql, size).count(Infinity), false);
+            expect(count).toBe(right.length);
+          },
+        ),
+        { numRuns: 250, endOnFailure: true },
+      );
+    }, 120_000);
   });

@@ -95,17 +95,20 @@ for (const engine of engines) {
       const page = {
         table: plantStore.table,
         response,
+        conditions: [],
         after: undefined,
         offset: 0,
         size: 3,
         bytesMax: 1_000,
         url: "/plants",
       };
-      // With a filter a page takes two statements.
-      const work = pageWork(store.contract, sql.inTime, {
-        ...page,
-        filter: { sql: " AND true", parameters: [] },
-      });
+      // With an order a page takes two statements.
+      const work = pageWork(
+        store.contract,
+        sql,
+        { ...page, terms: [{ key: "id", isDescending: false }] },
+        1_000,
+      );
       let [step, statements] = [work.next(), 0];
       for (; step.done !== true; statements++) {
         const [{ sql: text, parameters } = { sql: "" }] = step.value;
@@ -114,7 +117,7 @@ for (const engine of engines) {
       }
       expect(statements).toBe(2);
       expect(JSON.parse(step.value.json)).toMatchObject(names.map((name) => ({ name })));
-      expect(step.value).toMatchObject({ count: 3, last: 2_002n, hasMore: false });
+      expect(step.value).toMatchObject({ count: 3, end: { id: 2_002n }, hasMore: false });
     });
 
     test("a list or a deletion that the store fails is logged and counted", async () => {

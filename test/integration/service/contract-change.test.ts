@@ -5,13 +5,16 @@ import { afterAll, describe, expect, test } from "bun:test";
 import type { Collection, Contract, ContractSource } from "../../../src/contract/contract.ts";
 import { compiler } from "../../../src/openapi/compiler.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
+import { storedIndexes } from "../../../src/store/migration/schema.ts";
 import { storeAt } from "../../../src/store/open-store.ts";
 import type { OpenOptions } from "../../../src/store/plant-store.ts";
+import type { SqlWork } from "../../../src/store/shared/sql-work.ts";
+import type { SqlConnection } from "../../../src/store/sql-connection.ts";
 import { onlyCollection, shelfFields, shelves } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
-import { exported, openedStore, unexpected } from "../../support/stored-plants.ts";
+import { exported, openedStore, runSql, unexpected } from "../../support/stored-plants.ts";
 
 const { name, size } = shelfFields;
 const original = shelves({ name, size });
@@ -20,6 +23,14 @@ const narrow = shelves({ name: { ...name, maxLength: 3 }, size });
 async function migrate(database: string, contract: ContractSource, options: Partial<OpenOptions> = {}) {
   const choice = { compiler, contract, dropFields: [], ...options };
   await using _ = await storeAt(database).open("create", unexpected, choice);
+}
+
+/** Runs statements one by one. */
+async function runWork<Result>(sql: SqlConnection, work: SqlWork<Result>): Promise<Result> {
+  let step = work.next();
+  while (step.done !== true)
+    step = work.next(await Promise.all(step.value.map((each) => sql.query(each.sql, each.parameters))));
+  return step.value;
 }
 
 const forContract = async ({ collections }: Contract) => ({
@@ -93,6 +104,56 @@ for (const engine of engines)
       await following(3);
       expect((await send(other, { id: 4, title: "abcd", size: 3 }, "/racks")).status).toBe(200);
       expect(await exported(database)).toContain('{"id":4,"title":"abcd"}\n');
+    });
+
+    test("indexes of lists come and go with what the description names, under servers that run", async () => {
+      const { database, one, other, send, following } = await started(original);
+      expect((await send(one, { id: 1, name: "b", size: 2 })).status).toBe(200);
+      const indexes = async () => {
+        await using store = await openedStore(database);
+        await using sql = await store.openSql();
+        const all = await runWork(sql, storedIndexes(engine.engine === "postgres" ? "postgres" : "sqlite"));
+        return [all.complete.length, all.others.length];
+      };
+      const listed = (...parameters: readonly object[]) => {
+        const described = JSON.parse(original.text);
+        const schema = {
+          type: "array",
+          items: described.paths["/shelves"].post.requestBody.content["application/json"].schema,
+        };
+        const responses = { 200: { description: "ok", content: { "application/json": { schema } } } };
+        described.paths["/shelves"].get = { parameters, responses };
+        return { text: JSON.stringify(described) };
+      };
+      const bySize = { name: "size_gte", in: "query", schema: { type: "integer" } };
+      const byName = { name: "sort", in: "query", schema: { type: "string", enum: ["name", "-name"] } };
+      const search = { name: "q", in: "query", schema: { type: "string" } };
+      const made: string[] = [];
+      const onIndex = (sentence: string) => void made.push(sentence);
+      expect(await indexes()).toEqual([0, 0]);
+      await migrate(database, listed(bySize, byName, search), { onIndex });
+      expect(made).toEqual([
+        'making the index of /shelves by "size"',
+        'making the index of /shelves by "name"',
+      ]);
+      expect(await indexes()).toEqual([2, 0]);
+      await following(1);
+      for (const [index, server] of [one, other].entries())
+        expect((await send(server, { id: 2 + index, name: "a", size: 3 })).status).toBe(200);
+      if (engine.engine === "postgres") {
+        // As a migration leaves it that is killed.
+        await runSql(
+          database,
+          "UPDATE pg_index SET indisvalid = false WHERE indexrelid::regclass::text LIKE 'x_list%'",
+        );
+      }
+      made.length = 0;
+      await migrate(database, listed(byName, bySize, search), { onIndex });
+      expect(made.length).toBe(engine.engine === "postgres" ? 2 : 0);
+      await migrate(database, listed(byName, search), { onIndex });
+      expect(await indexes()).toEqual([1, 0]);
+      await migrate(database, original);
+      expect(await indexes()).toEqual([0, 0]);
     });
 
     test("each acknowledged create is stored, and fits the contract of the moment", async () => {

@@ -1,0 +1,34 @@
+// Numbers of plants are remembered where counting takes long.
+
+import { expect, spyOn, test } from "bun:test";
+import { ListCounts } from "../../../src/store/list-counts.ts";
+import { settled } from "../../support/settled.ts";
+
+test("a short count is made each time, also beside one that began before", async () => {
+  const counts = new ListCounts();
+  let total = 0;
+  const count = async () => ({ total: ++total, ms: 1 });
+  expect(await counts.total("all", count)).toBe(1);
+  expect(await Promise.all([counts.total("all", count), counts.total("all", count)])).not.toContain(1);
+});
+
+test("a long count is remembered for a time that follows from its own", async () => {
+  let now = 1_000;
+  using _ = spyOn(performance, "now").mockImplementation(() => now);
+  const counts = new ListCounts();
+  let total = 0;
+  const count = async () => ({ total: ++total, ms: 100 });
+  expect(await counts.total("all", count)).toBe(1);
+  now += 2_000;
+  expect(await counts.total("all", count)).toBe(1);
+  expect(await counts.total("other", count)).toBe(2);
+  now += 2_000;
+  expect(await counts.total("all", count)).toBe(3);
+});
+
+test("a count that fails fails those who wait, and is made again", async () => {
+  const counts = new ListCounts();
+  const fail = () => Promise.reject(new Error("gone"));
+  expect(await settled(counts.total("all", fail))).toThrow("gone");
+  expect(await counts.total("all", async () => ({ total: 7, ms: 0 }))).toBe(7);
+});
