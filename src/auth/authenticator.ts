@@ -2,7 +2,7 @@
 
 import { ApiError } from "../base/errors.ts";
 import { hasLongBody } from "../base/long-body.ts";
-import type { Access } from "../contract/access.ts";
+import { type Access, bearerAccess } from "../contract/access.ts";
 import { type AuthResult, anonymous, type Caller } from "./caller.ts";
 import type { JwtVerifier } from "./jwt-verifier.ts";
 import { tokenPrefix } from "./token.ts";
@@ -21,32 +21,53 @@ export function isBearerToken(text: string): boolean {
   return token68.test(text);
 }
 
-const missingToken = new ApiError(
-  "missingToken",
-  "The request carries no bearer token; send the header Authorization: Bearer <ACCESS_TOKEN>.",
-);
+/** A way in which an operation takes a token: its name, the header field to send, and its challenge. */
+type Way = readonly [name: string, field: string, challenge: string];
 
-/** `missingToken`, with the header field that the operation takes a token in. */
-export function missingTokenError(access: Access): ApiError {
-  const { bearer, basic, keyHeader } = access;
-  if (isBearerOnly(access)) return missingToken;
-  const headers = [
-    ...(bearer ? ["Authorization: Bearer <ACCESS_TOKEN>"] : []),
-    ...(basic !== undefined ? ["Authorization: Basic with any user and the token as the password"] : []),
-    ...(hasOwnField(access) ? [`${keyHeader}: <ACCESS_TOKEN>`] : []),
+/** @param reason of the challenge. RFC 9110, section 11.6.1, requires one; API keys have no registered scheme. */
+function waysOf({ bearer, basic, keyHeader }: Access, reason = ""): readonly Way[] {
+  // Many describe a bearer token as a key in its field.
+  const hasOwnField = keyHeader !== undefined && !(bearer && /^authorization$/i.test(keyHeader));
+  const ways: readonly (Way | false)[] = [
+    bearer && ["bearer token", "Authorization: Bearer <ACCESS_TOKEN>", `Bearer realm="plantstore"${reason}`],
+    // RFC 7617, section 2.
+    basic !== undefined && [
+      "token",
+      "Authorization: Basic with any user and the token as the password",
+      'Basic realm="plantstore", charset="UTF-8"',
+    ],
+    hasOwnField && [
+      "API key",
+      `${keyHeader}: <ACCESS_TOKEN>`,
+      `ApiKey realm="plantstore", header="${keyHeader}"${reason}`,
+    ],
   ];
-  const message = `The request carries no ${nameOf(access)}; send the header ${headers.join(" or ")}.`;
-  return new ApiError("missingToken", message, { challenge: challengeOf(access) });
+  return ways.filter((way) => way !== false);
 }
 
-/** `invalidToken`, in the words of an API key where the operation takes no bearer token. */
-export function invalidTokenError(error: ApiError, access: Access): ApiError {
-  if (isBearerOnly(access)) return error;
-  const challenge = challengeOf(access, ', error="invalid_token"');
-  return new ApiError("invalidToken", error.message.replace("bearer token", nameOf(access)), {
-    ...error.details,
-    challenge,
-  });
+function nameOf([first, ...others]: readonly Way[]): string {
+  return first === undefined || others.length > 0 ? "token" : first[0];
+}
+
+function challengeOf(ways: readonly Way[]): string {
+  return ways.map(([, , challenge]) => challenge).join(", ");
+}
+
+/** `missingToken`, with the header fields that the operation takes a token in. */
+export function missingTokenError(access: Access): ApiError {
+  const ways = waysOf(access);
+  const fields = ways.map(([, field]) => field).join(" or ");
+  const message = `The request carries no ${nameOf(ways)}; send the header ${fields}.`;
+  return new ApiError("missingToken", message, { challenge: challengeOf(ways) });
+}
+
+const missingToken = missingTokenError(bearerAccess);
+
+/** `invalidToken`, in the words of the operation. */
+export function invalidTokenError({ message, details }: ApiError, access: Access): ApiError {
+  const ways = waysOf(access, ', error="invalid_token"');
+  const named = message.replace("bearer token", nameOf(ways));
+  return new ApiError("invalidToken", named, { ...details, challenge: challengeOf(ways) });
 }
 
 /** The error of a caller whose token lacks scopes that the operation requires (RFC 6750, section 3.1). */
@@ -60,31 +81,6 @@ export function checkScopes(
   const message = `The token lacks a scope that the operation requires; send one with ${wanted.join(", or with ")}.`;
   const challenge = `Bearer realm="plantstore", error="insufficient_scope", scope="${wanted[0]}"`;
   return new ApiError("insufficientScope", message, { challenge });
-}
-
-function isBearerOnly(access: Access): boolean {
-  const { bearer, basic, keyHeader } = access;
-  return basic === undefined && (keyHeader === undefined || (bearer && !hasOwnField(access)));
-}
-
-/** Whether an API key has another field than bearer tokens. */
-function hasOwnField({ bearer, keyHeader }: Access): boolean {
-  return keyHeader !== undefined && !(bearer && /^authorization$/i.test(keyHeader));
-}
-
-function nameOf({ bearer, basic }: Access): string {
-  return bearer || basic !== undefined ? "token" : "API key";
-}
-
-/** RFC 9110, section 11.6.1, requires a challenge; API keys have no registered scheme. */
-function challengeOf(access: Access, reason = ""): string {
-  const { bearer, basic, keyHeader } = access;
-  return [
-    ...(bearer ? [`Bearer realm="plantstore"${reason}`] : []),
-    // RFC 7617, section 2.
-    ...(basic !== undefined ? ['Basic realm="plantstore", charset="UTF-8"'] : []),
-    ...(hasOwnField(access) ? [`ApiKey realm="plantstore", header="${keyHeader}"${reason}`] : []),
-  ].join(", ");
 }
 
 export class Authenticator {
@@ -109,24 +105,14 @@ export class Authenticator {
     if (access.isOpen && !hasToken(headers, access)) return this.#anonymous;
     if (keyHeader === undefined && basic === undefined) return this.#authenticateBearer(headers);
     const authorization = headers.get("authorization") ?? "";
+    if (basic === "any" && basicScheme.test(authorization)) return this.#anonymous;
     if (basic !== undefined && basicScheme.test(authorization))
-      return this.#authenticateBasic(headers, authorization, access);
+      return this.#authenticateOther(passwordOf(authorization), headers, access);
     if (access.bearer && bearerScheme.test(authorization)) return this.#authenticateBearer(headers);
-    return keyHeader === undefined
-      ? missingTokenError(access)
-      : this.#authenticateKey(headers, keyHeader, access);
-  }
-
-  /** RFC 7617: the token is the password, and the user may be any. */
-  #authenticateBasic(
-    headers: Headers,
-    authorization: string,
-    access: Access,
-  ): AuthResult | Promise<AuthResult> {
-    if (access.basic === "any") return this.#anonymous;
-    const [, password = ""] =
-      /^[^:]*:(.*)$/s.exec(Buffer.from(authorization.replace(basicScheme, ""), "base64").toString()) ?? [];
-    return this.#authenticateOther(password, headers, access);
+    const key = keyHeader === undefined ? null : headers.get(keyHeader);
+    if (key === null) return missingTokenError(access);
+    const { scheme } = access;
+    return this.#authenticateOther(scheme === undefined ? key : withoutScheme(key, scheme), headers, access);
   }
 
   #authenticateBearer(headers: Headers): AuthResult | Promise<AuthResult> {
@@ -139,13 +125,6 @@ export class Authenticator {
     if (scheme === undefined) return missingToken;
 
     return this.#authenticateToken(authorization.slice(scheme.length), authorization, headers);
-  }
-
-  #authenticateKey(headers: Headers, keyHeader: string, access: Access): AuthResult | Promise<AuthResult> {
-    const sent = headers.get(keyHeader);
-    if (sent === null) return missingTokenError(access);
-    const key = access.scheme === undefined ? sent : withoutScheme(sent, access.scheme);
-    return this.#authenticateOther(key, headers, access);
   }
 
   /** Authenticates a request by a token that is no bearer token. */
@@ -166,6 +145,12 @@ export class Authenticator {
       ? this.#tokens.callerByToken(token, credentials, hasLongBody(headers))
       : unknownToken;
   }
+}
+
+/** RFC 7617: the token is the password, and the user may be any. */
+function passwordOf(authorization: string): string {
+  const pair = Buffer.from(authorization.replace(basicScheme, ""), "base64").toString();
+  return /^[^:]*:(.*)$/s.exec(pair)?.[1] ?? "";
 }
 
 /** The credentials without the word before them, such as the "Token" of Django REST. */

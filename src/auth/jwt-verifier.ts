@@ -111,7 +111,7 @@ export class JwtVerifier {
     if (result !== "unknownKey") return result;
     if (this.#keyLookups === keyLookupsMax) return tooManyVerifications;
     this.#keyLookups++;
-    const found = await this.#keys.look(keyIdOf(token)).finally(() => this.#keyLookups--);
+    const found = await this.#keys.look(decodeProtectedHeader(token).kid).finally(() => this.#keyLookups--);
     if (found === "unreachable") return keysUnavailable;
     if (found === "tooSoon") return this.#unverified(token, keysTooRecent);
     const second = await this.#verifyOnce(token, hash);
@@ -194,11 +194,6 @@ async function verifyWithKeys(
   }
 }
 
-/** The key that a token names; undefined if it names none. */
-function keyIdOf(token: string): string | undefined {
-  return decodeProtectedHeader(token).kid;
-}
-
 /**
  * RFC 7515, section 2: base64url with nothing else in it. jose ignores white space, padding and
  * surplus bits in a signature, so one token could be spelled, verified and cached in many ways.
@@ -217,7 +212,9 @@ function identityOf(
   provider: string,
 ): Pick<Caller, "key" | "name" | "issuer"> | ApiError {
   if (payload.sub !== undefined && typeof payload.sub !== "string") return subjectNotText;
-  const claim = ["sub", "client_id", "azp"].find((each) => isText(payload[each]));
+  const claim = ["sub", "client_id", "azp"].find(
+    (each) => typeof payload[each] === "string" && payload[each],
+  );
   if (claim === undefined) return callerOf(provider, `no subject at ${provider}`);
   const name = String(payload[claim]);
   if (name.length > subjectCharactersMax || printable(name) !== name || !name.isWellFormed())
@@ -236,10 +233,6 @@ function claimedScopes({ scope, scp }: JWTPayload): string[] | undefined {
   if (claimed === undefined) return undefined;
   const texts = Array.isArray(claimed) ? claimed : [claimed];
   return texts.flatMap((text) => (typeof text === "string" ? scopesOf(text) : []));
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
 }
 
 /** The error of a genuine token whose times are wrong. */

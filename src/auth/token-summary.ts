@@ -23,20 +23,15 @@ export function toTokenSummary(token: TokenRecord, now: number): TokenSummary {
     name: token.name,
     state: getState(token, now),
     scopes: token.scopes ?? null,
-    created: toIsoString(token.createdAt),
+    created: new Date(token.createdAt).toISOString(),
     expires: toIsoStringOrNull(effectiveExpiry(token)),
     revoked: toIsoStringOrNull(token.revokedAt),
     lastUsed: toIsoStringOrNull(token.lastUsedAt),
   };
 }
 
-/** A timestamp in UTC (ISO 8601), from milliseconds since the epoch. */
-export function toIsoString(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
 function toIsoStringOrNull(ms: number | null): string | null {
-  return ms === null ? null : toIsoString(ms);
+  return ms === null ? null : new Date(ms).toISOString();
 }
 
 function getState(token: TokenRecord, now: number): TokenSummary["state"] {

@@ -335,6 +335,12 @@ export interface ContractSource {
   readonly origins?: ReadonlyMap<string, string> | undefined;
 }
 
+/**
+ * Reads a description, by default the Plant Store's. Rejects with an OperatorError that says in one
+ * sentence why it cannot be served.
+ */
+export type ContractCompiler = (source?: ContractSource) => Promise<Contract>;
+
 /** The collection with a table. */
 export function collectionOf({ collections }: Pick<Contract, "collections">, table: string): Collection {
   const found = collections.find((collection) => collection.table === table);
@@ -383,16 +389,6 @@ export interface Plant {
 /** The fields of a plant as columns of a row: null for a field that it does not have. */
 export type PlantColumns = Readonly<Record<string, unknown>>;
 
-/** Values with one of them replaced; undefined removes it. */
-export function withValue(
-  collection: Collection,
-  values: Values,
-  field: Field,
-  value: FieldValue | undefined,
-): Values {
-  return values.with(collection.fields.indexOf(field), value);
-}
-
 /** Plants of a page, at most. */
 export const pagePlantsMax = 1_000;
 
@@ -438,6 +434,16 @@ export function sampleValues(collection: Collection): Values {
 /** Whether two plants have the same values. */
 export function valuesEqual(collection: Collection, one: Values, other: Values): boolean {
   return collection.fields.every((field, index) => valueEquals(field, one[index], other[index]));
+}
+
+/** Whether two plants have the same values, or there is neither. */
+export function isSamePlant(
+  collection: Collection,
+  one: Pick<Plant, "values"> | undefined,
+  other: Pick<Plant, "values"> | undefined,
+): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return valuesEqual(collection, one.values, other.values);
 }
 
 /**

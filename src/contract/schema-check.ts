@@ -102,14 +102,19 @@ export function longNumberSteps(text: string): number {
   return 8 + (text.length >> 1);
 }
 
-/** Describes what is wrong with a value. */
-export function faultIn(check: SchemaCheck, value: unknown): string | undefined {
+/** The result of work, or why a value that made it throw is not accepted. */
+export function orExcess<Result>(work: () => Result): Result | string {
   try {
-    const fault = check.fault(value, new Work());
-    return fault && describeFault(fault);
+    return work();
   } catch (error) {
     const excess = excessOf(error);
     if (excess === undefined) throw error;
     return excess;
   }
+}
+
+/** Describes what is wrong with a value. */
+export function faultIn(check: SchemaCheck, value: unknown): string | undefined {
+  const fault = orExcess(() => check.fault(value, new Work()));
+  return typeof fault === "object" ? describeFault(fault) : fault;
 }

@@ -5,9 +5,10 @@ import { decimalText, scaledDecimal } from "../json/decimal.ts";
 import { exactNumber, parseSentJson } from "../json/exact-json.ts";
 import { parseInt64, toInt64 } from "../json/int64.ts";
 import { filterJson, type JsonFilter } from "../json/json-filter.ts";
+import { endOfString } from "../json/json-scanner.ts";
 import { sentDigits } from "../json/json-values.ts";
 import { type SentValue, sentText } from "../json/sent-json.ts";
-import { assertReadable, excessOf, type SchemaCheck, Work } from "./schema-check.ts";
+import { assertReadable, orExcess, type SchemaCheck, Work } from "./schema-check.ts";
 
 /** A value of any type of field. A decimal number and an array or object are their JSON text. */
 export type FieldValue = string | number | bigint | boolean | null;
@@ -301,12 +302,8 @@ export function convert<Value extends FieldValue>(
 
 /** The result of a check; undefined if it takes too much work, or the value is nested too deeply. */
 export function withinLimits<Result>(check: () => Result): Result | undefined {
-  try {
-    return check();
-  } catch (error) {
-    if (excessOf(error) !== undefined) return undefined;
-    throw error;
-  }
+  const result = orExcess(check);
+  return typeof result === "string" ? undefined : result;
 }
 
 /** The type of a kind, which accepts every value of it: for values that were validated before. */
@@ -341,22 +338,11 @@ export function compactJson(text: string): string {
   let start = 0;
   for (let at = 0; at < text.length; at++) {
     const codeUnit = text.charCodeAt(at);
-    if (codeUnit === 0x22) at = stringEnd(text, at);
+    if (codeUnit === 0x22) at = endOfString(text, at) - 1;
     else if (codeUnit <= 0x20) {
       compact += text.slice(start, at);
       start = at + 1;
     }
   }
   return start === 0 ? text : compact + text.slice(start);
-}
-
-/** The index of the quote that ends the string at `start`. */
-function stringEnd(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  for (;;) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return end;
-    end = text.indexOf('"', end + 1);
-  }
 }

@@ -4,7 +4,7 @@ import { checkScopes, invalidTokenError, missingTokenError } from "../auth/authe
 import { unknownToken } from "../auth/token-cache.ts";
 import { ApiError, type ErrorCode, errorRegistry, internalError, isErrorCode } from "../base/errors.ts";
 import type { Access } from "../contract/access.ts";
-import { type Collection, type Contract, type Plant, withValue } from "../contract/contract.ts";
+import type { Collection, Contract, Plant } from "../contract/contract.ts";
 import { apiErrorMembers, type ErrorFormat } from "../contract/error-format.ts";
 import { bodyJson, conflictError, parsePlantJson } from "../contract/plant.ts";
 import { uncapitalized } from "../contract/words.ts";
@@ -136,7 +136,7 @@ function errorOfCollection(
       return errorOfBody(collection, id.isAccepted ? `{${JSON.stringify(id.name)}: ${wrongId}}` : "[]");
     case "unstorableText": {
       if (titleField === undefined) return undefined;
-      const values = withValue(collection, plant.values, titleField, "Monst\0era");
+      const values = plant.values.with(collection.fields.indexOf(titleField), "Monst\0era");
       const error = errorOfBody(collection, bodyJson(collection, { ...plant, values }));
       return error?.code === code ? error : undefined;
     }

@@ -7,7 +7,7 @@ import { type Operation, type OperationRow, rejectAuthenticated } from "./operat
 
 /** @param offered those that are served: others with the same method and path are left out. */
 export function unservedOperations(contract: Contract, offered: readonly OperationRow[]): Operation[] {
-  return unservedOf(contract, offered).map(({ method, path }) => ({
+  return withoutThose(contract.otherOperations, offered).map(({ method, path }) => ({
     operationId: `${method.toLowerCase()}Unserved`,
     method,
     path: encodePath(path),
@@ -15,14 +15,6 @@ export function unservedOperations(contract: Contract, offered: readonly Operati
     advice: "",
     run: (exchange, services) => rejectAuthenticated(exchange, services, notServed(contract, method, path)),
   }));
-}
-
-/** The described operations of which none is offered. */
-export function unservedOf(
-  { otherOperations }: Contract,
-  offered: readonly OperationRow[],
-): Contract["otherOperations"] {
-  return withoutThose(otherOperations, offered);
 }
 
 type Placed = Pick<OperationRow, "method" | "path">;

@@ -1,5 +1,6 @@
 // Reads and writes JSON whose numbers keep their exact values, which JavaScript loses past 2^53.
 
+import { endOfString } from "./json-scanner.ts";
 import { ExactNumber, SentNumber } from "./json-values.ts";
 
 // https://github.com/tc39/proposal-json-parse-with-source
@@ -71,7 +72,7 @@ function parseNumbers(
 const parsedMark = `\u{f0000}${crypto.getRandomValues(new Uint32Array(2)).join("-")}:`;
 
 // UTF-16 code units.
-const [quote, backslash, minus, zero, nine] = [0x22, 0x5c, 0x2d, 0x30, 0x39];
+const [quote, minus, zero, nine] = [0x22, 0x2d, 0x30, 0x39];
 
 /** Whether a character is one of a number of JSON. */
 function isOfNumber(code: number): boolean {
@@ -91,7 +92,7 @@ function markNumbers(
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === quote) {
-      for (at++; text.charCodeAt(at) !== quote; at++) if (text.charCodeAt(at) === backslash) at++;
+      at = endOfString(text, at) - 1;
       continue;
     }
     if (code !== minus && !(code >= zero && code <= nine)) continue;

@@ -1,6 +1,8 @@
 // Leaves members out of the text of JSON, at any depth, and adds others. What stays keeps its order
 // and all digits of its numbers.
 
+import { endOfString } from "./json-scanner.ts";
+
 /**
  * Says what is left out of a value, and what is added. It is plain data, which threads pass on, and may
  * lead back to itself.
@@ -46,7 +48,7 @@ export function bothFilters(one: JsonFilter | true, other: JsonFilter | undefine
 const nestingMax = 500;
 
 // UTF-16 code units.
-const [quote, backslash, openBrace, openBracket] = [0x22, 0x5c, 0x7b, 0x5b];
+const [quote, openBrace, openBracket] = [0x22, 0x7b, 0x5b];
 
 /**
  * Applies a filter to the text of a value, in linear time. Throws a RangeError for one that is nested too
@@ -85,7 +87,7 @@ class Filtering {
     const open: number[] = [];
     for (let at = 0; at < json.length; at++) {
       const codeUnit = json.charCodeAt(at);
-      if (codeUnit === quote) at = this.#stringEnd(at) - 1;
+      if (codeUnit === quote) at = endOfString(json, at) - 1;
       // The closing brackets are two code units after those that they close.
       else if (codeUnit === openBrace || codeUnit === openBracket) open.push(at);
       else if (codeUnit === openBrace + 2 || codeUnit === openBracket + 2)
@@ -106,7 +108,7 @@ class Filtering {
   members(start: number): TextMember[] {
     const found: TextMember[] = [];
     for (let at = start + 1; this.#json.charCodeAt(at) === quote; ) {
-      const colon = this.#stringEnd(at);
+      const colon = endOfString(this.#json, at);
       const [value, end] = [colon + 1, this.#valueEnd(colon + 1)];
       const name = JSON.parse(this.#json.slice(at, colon));
       found.push({ name, json: this.#json.slice(value, end), start: at, value });
@@ -161,21 +163,12 @@ class Filtering {
   #valueEnd(start: number): number {
     const json = this.#json;
     const codeUnit = json.charCodeAt(start);
-    if (codeUnit === quote) return this.#stringEnd(start);
+    if (codeUnit === quote) return endOfString(json, start);
     if (codeUnit === openBrace || codeUnit === openBracket) return this.#ends[start] as number;
     let end = start;
     // Letters, digits and signs are all that other values have.
     while (end < json.length && !",]}".includes(json.charAt(end))) end++;
     return end;
-  }
-
-  /** The index after the string that begins at an index. */
-  #stringEnd(start: number): number {
-    for (let at = start + 1; ; at++) {
-      const codeUnit = this.#json.charCodeAt(at);
-      if (codeUnit === quote) return at + 1;
-      if (codeUnit === backslash) at++;
-    }
   }
 }
 

@@ -114,6 +114,15 @@ export function scanJson(text: string, wanted: readonly string[]): JsonScan {
   return { members: new Map(members.filter((_, index) => (ends[index] ?? -1) >= 0)), other };
 }
 
+/** The index after the string that begins at an index of valid JSON. */
+export function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); ; end = json.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (json.charCodeAt(end - 1 - backslashes) === backslash) backslashes++;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+}
+
 /** Line and column of an index in a text, counted from 1, columns in UTF-16 code units. */
 export function positionOf(text: string, index: number): { line: number; column: number } {
   let line = 1;

@@ -3,7 +3,7 @@
 
 import { type Caller, creatorName, type ResolveCreator } from "../auth/caller.ts";
 import { ApiError, unavailable } from "../base/errors.ts";
-import { type Collection, type Plant, valuesEqual } from "../contract/contract.ts";
+import { type Collection, isSamePlant, type Plant } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import { nextVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
@@ -47,11 +47,7 @@ export function editOne(
       if (plant instanceof ApiError) return plant;
       const failed = checkPreconditions(headers, stored && entityTag(collection, stored));
       if (failed !== undefined) return failed;
-      const isSame =
-        stored === undefined
-          ? plant === undefined
-          : plant !== undefined && valuesEqual(collection, stored.values, plant.values);
-      if (isSame) return { stored, isCreated: false };
+      if (isSamePlant(collection, stored, plant)) return { stored, isCreated: false };
       const unknown = plant && caller.creator === undefined ? await resolveCreator(caller) : undefined;
       if (unknown !== undefined) return unknown;
       const editedAt = Date.now();

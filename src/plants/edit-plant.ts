@@ -16,9 +16,9 @@ import type { PlantId } from "../contract/plant-id.ts";
 import {
   assertReadable,
   describeFault,
-  excessOf,
   type Fault,
   loggedFault,
+  orExcess,
   Work,
 } from "../contract/schema-check.ts";
 import { type FieldValue, fromJson } from "../contract/stored-types.ts";
@@ -150,7 +150,7 @@ export function parseEdit(
     kind === "change"
       ? [...fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])), ...others]
       : [];
-  const fault = editFault(sent, { check, ignored, removable });
+  const fault = orExcess(() => editFault(sent, { check, ignored }, removable));
   if (fault === undefined) return sent;
   return typeof fault === "string"
     ? invalid(fault)
@@ -164,31 +164,23 @@ function sentField(sent: SentJson, { name, gather }: Field): SentValue | undefin
   return found === undefined ? undefined : sentText(found);
 }
 
+/** The first fault of a body, but for the null of what a patch removes. Throws as its check does. */
 function editFault(
   sent: SentJson,
-  {
-    check,
-    ignored,
-    removable,
-  }: Pick<EditBody, "check" | "ignored"> & { readonly removable: readonly string[] },
-): string | Fault | undefined {
-  try {
-    assertReadable(sent.text());
-    let value = withoutMembers(sent.exact() as Json, ignored);
-    const work = new Work();
-    let fault = check.fault(value, work);
-    while (fault !== undefined) {
-      const rest = withoutNull(value, fault.path, removable);
-      if (rest === undefined) return fault;
-      value = rest;
-      fault = Object.keys(value).length === 0 ? undefined : check.fault(value, work);
-    }
-    return undefined;
-  } catch (error) {
-    const excess = excessOf(error);
-    if (excess === undefined) throw error;
-    return excess;
+  { check, ignored }: Pick<EditBody, "check" | "ignored">,
+  removable: readonly string[],
+): Fault | undefined {
+  assertReadable(sent.text());
+  let value = withoutMembers(sent.exact() as Json, ignored);
+  const work = new Work();
+  let fault = check.fault(value, work);
+  while (fault !== undefined) {
+    const rest = withoutNull(value, fault.path, removable);
+    if (rest === undefined) return fault;
+    value = rest;
+    fault = Object.keys(value).length === 0 ? undefined : check.fault(value, work);
   }
+  return undefined;
 }
 
 /** An object without the null at a path, if it is one that removes a member; undefined if it is none. */

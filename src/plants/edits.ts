@@ -6,8 +6,8 @@ import {
   type Collection,
   type Contract,
   collectionOf,
+  isSamePlant,
   type Plant,
-  valuesEqual,
 } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { int64Max } from "../json/int64.ts";
@@ -353,7 +353,8 @@ async function undoInCollection(
     // The entries come latest first, so the first edit of a plant decides.
     for (const [index, { id, before }] of entries.entries()) {
       if (isDone(index)) others.delete(id);
-      else if (!refused.has(id)) others.set(id, isSame(collection, stored.get(id), before));
+      else if (!refused.has(id))
+        others.set(id, !(before instanceof ApiError) && isSamePlant(collection, stored.get(id), before));
     }
   }
   const left = [...others].flatMap(([id, isAsBefore]) => (isAsBefore ? [] : [id]));
@@ -462,10 +463,4 @@ async function* editsOfRun(
     yield page.entries;
     seqBefore = page.next?.seq;
   } while (seqBefore !== undefined);
-}
-
-function isSame(collection: Collection, one: Plant | undefined, other: RecordedPlant): boolean {
-  if (other instanceof ApiError) return false;
-  if (one === undefined || other === undefined) return one === other;
-  return valuesEqual(collection, one.values, other.values);
 }

@@ -185,7 +185,7 @@ export class ChosenId {
     if (this.#tried >= takenIdsMax) return undefined;
     if (this.#tried < triesMax || freeIds === undefined) return this.first();
     this.#tried++;
-    return await freeIds.next();
+    return await freeIds();
   }
 }
 
@@ -195,74 +195,14 @@ const pageIds = 1_000;
 /** Pages that are read in search of a free id: a million ids. */
 const pagesMax = 1_000;
 
-/** The free ids of a collection with few ids. */
-export class FreeIds {
-  readonly #collection: Collection;
-  readonly #sql: Pick<SqlConnection, "query">;
-  readonly #range: readonly [least: bigint, greatest: bigint];
-  readonly #onNoneLeft: () => void;
-  #found: bigint[] = [];
-  #search: Promise<void> | undefined;
-  #isNoneLeft = false;
+/** Resolves with an id that was free a moment ago; with undefined if none was. Rejects as the store does. */
+export type FreeIds = () => Promise<bigint | undefined>;
 
-  /** @param onNoneLeft called when the ids have run out. */
-  constructor(
-    collection: Collection,
-    sql: Pick<SqlConnection, "query">,
-    range: readonly [least: bigint, greatest: bigint],
-    onNoneLeft: () => void,
-  ) {
-    this.#collection = collection;
-    this.#sql = sql;
-    this.#range = range;
-    this.#onNoneLeft = onNoneLeft;
-  }
-
-  /** Resolves with an id that was free a moment ago; with undefined if none was. */
-  async next(): Promise<bigint | undefined> {
-    do {
-      const found = this.#found.pop();
-      if (found !== undefined) return found;
-      this.#search ??= this.#find().finally(() => {
-        this.#search = undefined;
-      });
-      await this.#search;
-    } while (!this.#isNoneLeft);
-    return undefined;
-  }
-
-  /** Searches from a random id on, so that servers find different ones. */
-  async #find(): Promise<void> {
-    const [least, greatest] = this.#range;
-    const start = randomBetween(least, greatest);
-    for (const [from, to] of [
-      [start, greatest],
-      [least, start - 1n],
-    ] as const) {
-      let next = from;
-      for (let page = 0; page < pagesMax && next <= to && this.#found.length === 0; page++)
-        next = await this.#findInPage(next, to);
-    }
-    const isNoneLeft = this.#found.length === 0;
-    if (isNoneLeft && !this.#isNoneLeft) this.#onNoneLeft();
-    this.#isNoneLeft = isNoneLeft;
-  }
-
-  /** Returns the id from which the search continues. */
-  async #findInPage(from: bigint, to: bigint): Promise<bigint> {
-    const rows = await this.#sql.query<{ id: bigint }>(
-      `SELECT id FROM "${this.#collection.table}" WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT ${pageIds}`,
-      [from, to],
-    );
-    const last = rows.length < pageIds ? to : (rows.at(-1)?.id ?? to);
-    const taken = new Set(rows.map(({ id }) => id));
-    for (let id = from; id <= last && this.#found.length < pageIds; id++)
-      if (!taken.has(id)) this.#found.push(id);
-    return last + 1n;
-  }
-}
-
-/** Finds the free ids of a collection; undefined where it allows more ids than there are plants. */
+/**
+ * Finds the free ids of a collection; undefined where it allows more ids than there are plants.
+ *
+ * @param onNoneLeft called when the ids have run out.
+ */
 export function freeIdsOf(
   collection: Collection,
   sql: Pick<SqlConnection, "query">,
@@ -270,5 +210,52 @@ export function freeIdsOf(
 ): FreeIds | undefined {
   const { format } = collection.id;
   const range = format === undefined ? undefined : idRange(format);
-  return range && new FreeIds(collection, sql, range, onNoneLeft);
+  if (range === undefined) return undefined;
+  let found: bigint[] = [];
+  let searching: Promise<void> | undefined;
+  let isNoneLeft = false;
+  const search = async () => {
+    found = await searchFreeIds(collection, sql, range);
+    if (found.length === 0 && !isNoneLeft) onNoneLeft();
+    isNoneLeft = found.length === 0;
+  };
+  return async () => {
+    do {
+      const id = found.pop();
+      if (id !== undefined) return id;
+      searching ??= search().finally(() => {
+        searching = undefined;
+      });
+      await searching;
+    } while (!isNoneLeft);
+    return undefined;
+  };
+}
+
+/** Searches from a random id on, so that servers find different ones. */
+async function searchFreeIds(
+  { table }: Pick<Collection, "table">,
+  sql: Pick<SqlConnection, "query">,
+  [least, greatest]: readonly [least: bigint, greatest: bigint],
+): Promise<bigint[]> {
+  const start = randomBetween(least, greatest);
+  for (const [from, to] of [
+    [start, greatest],
+    [least, start - 1n],
+  ] as const) {
+    let next = from;
+    for (let page = 0; page < pagesMax && next <= to; page++) {
+      const rows = await sql.query<{ id: bigint }>(
+        `SELECT id FROM "${table}" WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT ${pageIds}`,
+        [next, to],
+      );
+      const last = rows.length < pageIds ? to : (rows.at(-1)?.id ?? to);
+      const taken = new Set(rows.map(({ id }) => id));
+      const free: bigint[] = [];
+      for (let id = next; id <= last && free.length < pageIds; id++) if (!taken.has(id)) free.push(id);
+      if (free.length > 0) return free;
+      next = last + 1n;
+    }
+  }
+  return [];
 }

@@ -1,7 +1,7 @@
 // One run of a transaction: remembers what it reads, collects what it changes, and commits both.
 
 import type { Caller } from "../auth/caller.ts";
-import { type Collection, type Plant, valuesEqual } from "../contract/contract.ts";
+import { type Collection, isSamePlant, type Plant } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import type { EditOutcome } from "../store/shared/plant-edit.ts";
@@ -106,16 +106,13 @@ export class Transaction {
   }
 
   #effective(): Change[] {
-    return [...this.#changes.values()].filter(({ collection, before, after }) =>
-      before === undefined || after === undefined
-        ? before !== after
-        : !valuesEqual(collection, before.values, after.values),
+    return [...this.#changes.values()].filter(
+      ({ collection, before, after }) => !isSamePlant(collection, before, after),
     );
   }
 
   #toStored({ collection, before, version }: Change, after: Plant): StoredPlant {
-    const isKept = before !== undefined && valuesEqual(collection, before.values, after.values);
-    if (isKept) return before;
+    if (before !== undefined && isSamePlant(collection, before, after)) return before;
     return { createdAt: this.#time, creator: null, ...before, ...after, version };
   }
 

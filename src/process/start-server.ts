@@ -8,7 +8,7 @@ import { type Contract, openOperations } from "../contract/contract.ts";
 import { documentation } from "../docs-page/documentation.ts";
 import { type Certificate, serveOptions, tlsOptions } from "../http/listener.ts";
 import type { Operation } from "../http/operation.ts";
-import { unservedOf, withoutThose } from "../http/unserved-operations.ts";
+import { withoutThose } from "../http/unserved-operations.ts";
 import { createRow } from "../plants/create-plant.ts";
 import {
   ListenError,
@@ -156,8 +156,8 @@ export async function serverOptions(
 ): Promise<Omit<ServerOptions, "store">> {
   const { adminHost, adminPort, adminNames, tokenRate, tokenBurst } = config;
   const offered = await offeredOperations(config, described, own);
-  const operations = [...offered, ...simulate(unservedOf(described, offered))];
-  const contract = { ...described, otherOperations: unservedOf(described, operations) };
+  const operations = [...offered, ...simulate(withoutThose(described.otherOperations, offered))];
+  const contract = { ...described, otherOperations: withoutThose(described.otherOperations, operations) };
   const basePath = config.basePath + contract.basePath;
   const { jwtIssuer: issuer, jwtAudience: audience, jwtAudienceClaim, jwtClaim: claims, jwksUrl } = config;
   return {

@@ -3,7 +3,7 @@
 
 import { Command } from "commander";
 import { isActive, makeToken, randomBytes } from "../../auth/token.ts";
-import { toIsoString, toTokenSummary } from "../../auth/token-summary.ts";
+import { toTokenSummary } from "../../auth/token-summary.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import { formatTable, issueToken, printError, printStoredLines } from "../../process/output.ts";
 import { planRotation, type Rotated, type RotationOutcome } from "../../store/shared/token-record.ts";
@@ -65,7 +65,7 @@ function rotateCommand(): Command {
       const { predecessorEndsAt } = rotated;
       const previous =
         predecessorEndsAt > now
-          ? `stays valid until ${toIsoString(predecessorEndsAt)}`
+          ? `stays valid until ${new Date(predecessorEndsAt).toISOString()}`
           : "is rejected within 2 seconds";
       printError(
         `Token "${name}" rotated, ${formatExpiry(rotated.token.expiresAt)}. It is shown only once. The previous token ${previous}.`,
@@ -128,5 +128,5 @@ function noActiveToken(name: string): OperatorError {
 }
 
 function formatExpiry(expiresAt: number | null): string {
-  return expiresAt === null ? "no expiry" : `valid until ${toIsoString(expiresAt)}`;
+  return expiresAt === null ? "no expiry" : `valid until ${new Date(expiresAt).toISOString()}`;
 }

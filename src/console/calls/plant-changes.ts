@@ -5,7 +5,7 @@ import { AdminError, BadRequestError } from "../../admin-pages/admin-responses.t
 import { ApiError, statusOf } from "../../base/errors.ts";
 import { parts } from "../../base/parts.ts";
 import type { Notice } from "../../base/server-event.ts";
-import { type Collection, type Plant, valuesEqual, withValue } from "../../contract/contract.ts";
+import { type Collection, type Plant, valuesEqual } from "../../contract/contract.ts";
 import { parsePlantJson, plantJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { isStorable } from "../../contract/stored-types.ts";
@@ -198,7 +198,7 @@ export class PlantChanges {
     const group = value === "" ? undefined : type.parse(value);
     if (value !== "" && group === undefined)
       throw new BadRequestError(`The ${name} must be ${type.expected}.`);
-    return ({ id, values }) => ({ id, values: withValue(collection, values, groupField, group) });
+    return ({ id, values }) => ({ id, values: values.with(collection.fields.indexOf(groupField), group) });
   }
 
   /** Parses a plant as a create would. Throws a BadRequestError with the message of a create. */

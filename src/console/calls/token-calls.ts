@@ -2,7 +2,7 @@
 
 import { AdminError, BadRequestError } from "../../admin-pages/admin-responses.ts";
 import { isTokenName, makeToken, randomBytes } from "../../auth/token.ts";
-import { type TokenSummary, toIsoString, toTokenSummary } from "../../auth/token-summary.ts";
+import { type TokenSummary, toTokenSummary } from "../../auth/token-summary.ts";
 import { parseDurationMs, parseExpiry } from "../../base/duration.ts";
 import { isStorable } from "../../contract/stored-types.ts";
 import type { TokenStore } from "../../store/shared/sql-tokens.ts";
@@ -58,7 +58,7 @@ export class TokenCalls {
         409,
         `The token named ${JSON.stringify(name)} has expired; revoke it, and issue another with that name.`,
       );
-    return { token, predecessorEnds: toIsoString(outcome.predecessorEndsAt) };
+    return { token, predecessorEnds: new Date(outcome.predecessorEndsAt).toISOString() };
   }
 
   async revoke({ name }: { name: string }): Promise<void> {

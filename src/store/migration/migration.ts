@@ -2,8 +2,7 @@
 // with the SQL of every engine.
 
 import { OperatorError } from "../../base/operator-error.ts";
-import type { ContractCompiler } from "../../contract/compiler.ts";
-import type { Contract, ContractSource } from "../../contract/contract.ts";
+import type { Contract, ContractCompiler, ContractSource } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { keepsKeys, keyColumn } from "../shared/create-key.ts";
 import { type ListIndex, listIndexes } from "../shared/list-indexes.ts";

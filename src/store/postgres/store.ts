@@ -1,8 +1,7 @@
 // Stores plants on PostgreSQL: commits on the primary of its hosts, several batches at a time.
 
 import { OperatorError } from "../../base/operator-error.ts";
-import type { ContractCompiler } from "../../contract/compiler.ts";
-import type { Contract } from "../../contract/contract.ts";
+import type { Contract, ContractCompiler } from "../../contract/contract.ts";
 import type { CreateQueue, QueueContext, QueueLimits, ServerStore } from "../group-commit.ts";
 import { foundContract } from "../migration/migration.ts";
 import {

@@ -1,8 +1,7 @@
 // Stores the plants of a server in a SQLite file: SqliteStore in a worker thread.
 
 import { closeSync, openSync } from "node:fs";
-import type { ContractCompiler } from "../../contract/compiler.ts";
-import type { Contract } from "../../contract/contract.ts";
+import type { Contract, ContractCompiler } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import { foundContract } from "../migration/migration.ts";
 import type { NewEntry, OpenMode, OpenOptions, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
