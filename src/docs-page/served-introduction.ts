@@ -104,6 +104,10 @@ function errorsChapter({ contract, operations }: Draft): string {
     if (code === "invalidParameter") return operations.length > 0 || resources.makesIds;
     if (code === "conflict") return resources.takesIds || resources.makesIds;
     if (code === "preconditionRequired") return contract.collections.some(requiresMatch);
+    if (code === "insufficientScope")
+      return [...contract.collections.flatMap((each) => Object.values(each.operations)), ...operations].some(
+        ({ access }) => access?.scopes !== undefined,
+      );
     if (code === "preconditionFailed") return operations.some(({ described }) => described?.isConditional);
     return code !== "notImplemented" || contract.otherOperations.length > 0;
   });

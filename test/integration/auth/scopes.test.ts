@@ -1,9 +1,11 @@
 // Scopes: operations that require some, and the tokens of a store and of a provider that have them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { toExactJson } from "../../../src/json/exact-json.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
 import { sendJson } from "../../support/contract-sandbox.ts";
+import { readSingle } from "../../support/contracts.ts";
 import { jsonOf, objectOf, thingsDocument } from "../../support/descriptions.ts";
 import { audience, claimsOf, KeyServer, SigningKey } from "../../support/identity-provider.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -113,4 +115,14 @@ test("what cannot be a scope is refused", async () => {
     database,
   ]);
   expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining("is not a list of scopes")]);
+});
+
+test("the description has the error where scopes are required, and only there", async () => {
+  const collection = await readSingle({ text });
+  const { paths, info } = servedDocument(collection, collectionOperations(collection));
+  const forbidden = paths["/things"]?.post?.responses["403"];
+  expect(JSON.stringify(forbidden)).toContain("send one with things:write things:read, or with admin");
+  expect(JSON.stringify(forbidden)).toContain('error=\\"insufficient_scope\\"');
+  expect(paths["/things/{id}"]?.get?.responses).not.toHaveProperty("403");
+  expect(info.description).toContain("| 40300 |");
 });
