@@ -73,8 +73,14 @@ export class Control implements AdminRoutes {
   readonly #app = new Hono<Env>();
   readonly #bodies = new RequestBodies(bodyLimits);
 
-  constructor(document: object, routes: ControlRoutes, { names, cors, authenticate }: ControlAccess) {
-    this.routes = { "GET /sandbox/openapi.json": () => respondControl(document), ...routes };
+  /** @param describe makes the description, with the first request that needs it. */
+  constructor(describe: () => object, routes: ControlRoutes, { names, cors, authenticate }: ControlAccess) {
+    let description: object | undefined;
+    const described = () => {
+      description ??= describe();
+      return description;
+    };
+    this.routes = { "GET /sandbox/openapi.json": () => respondControl(described()), ...routes };
     this.#app
       .onError(respondError)
       .use(({ req }, next) => {
@@ -93,7 +99,11 @@ export class Control implements AdminRoutes {
         await authenticate(new Request("http://localhost/", { headers }), c.env.peer);
         await next();
       });
-    const parse = describedJson(document);
+    let parsing: ParseDescribed | undefined;
+    const parse: ParseDescribed = (...sent) => {
+      parsing ??= describedJson(described());
+      return parsing(...sent);
+    };
     for (const base of basePaths) this.#addRoutes(base, parse);
     this.#app.all("*", ({ req }) => {
       throw nothingAt(req.path);

@@ -181,7 +181,7 @@ export class Sandbox {
       );
     const own = { "GET /sandbox": describe, "POST /sandbox/reset": reset };
     const routes = Object.assign(own, ...parts.map((part) => part.routes));
-    return new Control(controlDocument(store.contract), routes, {
+    return new Control(() => controlDocument(store.contract), routes, {
       names: adminNames,
       cors,
       authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),
