@@ -1,5 +1,6 @@
 // Starts the server that the settings describe, with its extras.
 
+import type { AdminRoutes } from "../admin/admin-server.ts";
 import { listed } from "../base/listed.ts";
 import { isLoopback } from "../base/loopback.ts";
 import { OperatorError } from "../base/operator-error.ts";
@@ -72,8 +73,11 @@ export async function startConfigured(
   { certificate, extension, assertWanted, ...parts }: ServerParts,
   resources: AsyncDisposableStack,
 ): Promise<RunningServer> {
-  // Extras on the admin listener, each in a line of its own; closed after the server, and before the store.
-  const adminRoutes = [createConsole(config, parts)].filter((extra) => extra !== undefined);
+  const extras: readonly ((AdminRoutes & { close(): Promise<void> }) | undefined)[] = [
+    // Each in a line of its own; closed after the server, and before the store.
+    createConsole(config, parts),
+  ];
+  const adminRoutes = extras.filter((extra) => extra !== undefined);
   for (const extra of adminRoutes) resources.defer(() => extra.close());
   const optionsFor = async (contract: Contract, own: readonly Operation[]) => {
     assertTokens(config, contract, own);
