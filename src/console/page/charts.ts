@@ -1,4 +1,4 @@
-// Shows charts of the last five minutes or hour: creates, latency, batch size and errors.
+// Shows charts of the last five minutes or hour: creates, latency and errors.
 
 import type { Sample } from "../reads/recent-samples.ts";
 import { Chart, type ChartProperties, type TimeAxis } from "./chart.ts";
@@ -6,7 +6,7 @@ import { formatCount, formatInteger, formatMs, formatNumber } from "./formats.ts
 import { useState } from "./library.js";
 import { html } from "./markup.ts";
 import type { History } from "./samples.ts";
-import { collection, contract } from "./shown-contract.ts";
+import { collection } from "./shown-contract.ts";
 
 type RangeName = keyof typeof ranges;
 
@@ -87,8 +87,6 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
   const created = sumOf(buckets.flat().map((sample) => sample.created + sample.imported));
   const medians = values(({ p50Ms }) => p50Ms, meanOf);
   const median = medians.findLast((ms) => ms !== null);
-  // A commit has creates of all collections.
-  const committed = contract.collections.length > 1 ? "creates" : collection.many;
   const errors = sumOf(buckets.flat().flatMap((sample) => Object.values(sample.errors)));
   return [
     {
@@ -114,21 +112,6 @@ function chartsOf(buckets: readonly Samples[], rangeName: RangeName): ChartPrope
       lines: [
         { label: "p50", colour: "--accent", values: medians },
         { label: "p99", colour: "--line-1", values: values(({ p99Ms }) => p99Ms, worstOf) },
-      ],
-    },
-    {
-      title: "Batch size",
-      caption: "",
-      unit: unitOf(committed, "commit"),
-      empty: `No commit ${nothing}.`,
-      kind: "lines",
-      format: formatNumber,
-      lines: [
-        {
-          label: committed,
-          colour: "--accent",
-          values: values(({ batches, batchPlants }) => (batches ? batchPlants / batches : null), meanOf),
-        },
       ],
     },
     {

@@ -70,8 +70,6 @@ export interface Sample {
   /** Latency of the creates with status 200, in milliseconds; null if there were none. */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
-  readonly batches: number;
-  readonly batchPlants: number;
 }
 
 const noCounts = () => ({
@@ -79,8 +77,6 @@ const noCounts = () => ({
   unchanged: 0,
   imported: 0,
   errors: {} as Record<string, number>,
-  batches: 0,
-  batchPlants: 0,
 });
 
 const emptySample: Sample = { ...noCounts(), p50Ms: null, p99Ms: null };
@@ -116,11 +112,6 @@ export class RecentSamples {
 
   handle(event: ServerEvent): void {
     if (event.kind === "requestCompleted") this.#countRequest(event.request);
-    else if (event.kind === "batchCommitted") {
-      this.#endSamples(event.endedAt);
-      this.#counts.batches++;
-      this.#counts.batchPlants += event.plants;
-    }
   }
 
   /** Counts plants that the console has created, or found stored. */

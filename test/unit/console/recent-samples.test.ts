@@ -29,8 +29,6 @@ function startAtEpoch(): RecentSamples {
 test("each event is in the sample of its time, and errors by their number", () => {
   const recent = new RecentSamples(1_000, 1_000);
   recent.handle(completed("created", 1_000));
-  recent.handle({ kind: "batchCommitted", plants: 7, startedAt: 1_000, endedAt: 1_001 });
-  recent.handle({ kind: "batchCommitted", plants: 3, startedAt: 1_001, endedAt: 4_999 });
   recent.countImported(40, 2, 4_999);
   recent.handle(completed("conflict", 4_999));
   recent.handle(completed("conflict", 4_999));
@@ -49,16 +47,12 @@ test("each event is in the sample of its time, and errors by their number", () =
       errors: { 40009: 2, 42900: 1 },
       p50Ms: expect.closeTo(1, 0),
       p99Ms: expect.closeTo(1, 0),
-      batches: 2,
-      batchPlants: 10,
     },
     expect.objectContaining({
       created: 0,
       unchanged: 1,
       imported: 0,
       errors: {},
-      batches: 0,
-      batchPlants: 0,
     }),
   ]);
   expect(recent.since(1, 10_000)).toMatchObject({ first: 1, samples: samples.slice(1) });
@@ -78,12 +72,11 @@ test("a request is counted for the collection of its path, and what belongs to n
   request("created", "/couriers");
   request("conflict", "/couriers/{id}");
   request("notFound");
-  all.handle({ kind: "batchCommitted", plants: 2, startedAt: 0, endedAt: 1 });
   const counted = estate.collections.map((collection) => all.of(collection).since(0, sampleMs).samples[0]);
   expect(counted).toMatchObject([
-    { created: 1, batchPlants: 2, errors: { 40400: 1 } },
-    { created: 1, batchPlants: 2, errors: { 40400: 1, 40009: 1 } },
-    { created: 0, batchPlants: 2, errors: { 40400: 1 } },
+    { created: 1, errors: { 40400: 1 } },
+    { created: 1, errors: { 40400: 1, 40009: 1 } },
+    { created: 0, errors: { 40400: 1 } },
   ]);
   expect(Object.keys(counted[0]?.errors ?? {})).toEqual(["40400"]);
 });
