@@ -1,5 +1,7 @@
 // Remembers how many plants lists have: in a large store counting takes longer than reading a page.
 
+import { BoundedMap } from "../base/bounded-map.ts";
+
 /** A count that takes less is made for each list. */
 const freeMs = 20;
 
@@ -24,7 +26,7 @@ interface Known {
 }
 
 export class ListCounts {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new BoundedMap<string, Known>(countsMax);
 
   /**
    * A number that was right a moment ago; undefined if it is not known in time.
@@ -38,9 +40,7 @@ export class ListCounts {
       endedAt: 0,
       counting: undefined,
     };
-    this.#known.delete(key);
     this.#known.set(key, known);
-    for (const [first] of this.#known) if (this.#known.size > countsMax) this.#known.delete(first);
     const isFree = known.durationMs < freeMs;
     if (!isFree && performance.now() - known.endedAt < durationsBetween * known.durationMs)
       return known.total;

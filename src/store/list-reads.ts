@@ -1,6 +1,7 @@
 // Reads lists in the turns of their callers. One that takes long goes on with a connection of its own,
 // so that those of others, which are short, do not wait for it.
 
+import { BoundedMap } from "../base/bounded-map.ts";
 import { collectionOf } from "../contract/contract.ts";
 import { Turns } from "./groups.ts";
 import { ListCounts } from "./list-counts.ts";
@@ -30,7 +31,7 @@ export class ListReads {
   readonly #slow: Turns;
   readonly #counts = new ListCounts();
   /** Until when each list is expected to take long. */
-  readonly #slowUntil = new Map<string, number>();
+  readonly #slowUntil = new BoundedMap<string, number>(slowMax);
   #slowSql: Promise<ReadConnection> | undefined;
 
   /** @param resources closes the connections. */
@@ -38,7 +39,7 @@ export class ListReads {
     this.#store = store;
     this.#sql = sql;
     resources.defer(async () => (await this.#slowSql?.catch(() => undefined))?.[Symbol.asyncDispose]());
-    this.#quick = new Turns(waitMsMax, sql.callsMax);
+    this.#quick = new Turns(waitMsMax, sql.shortCallsMax);
     this.#slow = new Turns(waitMsMax, sql.callsMax);
   }
 
@@ -58,7 +59,8 @@ export class ListReads {
       : await this.#quick
           .run(caller, () => this.#sql.page(query, quickMs), isGone)
           .catch((error) => unfinished(error, query));
-    if (found.rest !== undefined) this.#rememberSlow(key);
+    // Its first turn would be taken from others in vain.
+    if (found.rest !== undefined) this.#slowUntil.set(key, performance.now() + slowMs);
     for (const startedAt = performance.now(); found.rest !== undefined; ) {
       const leftMs = startedAt + listMsMax - performance.now();
       if (leftMs <= 0) break;
@@ -97,13 +99,6 @@ export class ListReads {
       }
       return { total, ms: ms - lastMs };
     });
-  }
-
-  /** Its first turn would be taken from others in vain. */
-  #rememberSlow(key: string): void {
-    this.#slowUntil.delete(key);
-    this.#slowUntil.set(key, performance.now() + slowMs);
-    for (const [first] of this.#slowUntil) if (this.#slowUntil.size > slowMax) this.#slowUntil.delete(first);
   }
 
   async #runSlow<Result>(

@@ -44,6 +44,7 @@ export class PostgresSqlConnection implements ReadConnection {
 
   /** One less than the connections of the pool. */
   readonly callsMax = 3;
+  readonly shortCallsMax = 3;
   readonly #contract: Contract;
 
   /** Connects at the first call. */

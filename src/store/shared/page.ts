@@ -54,6 +54,8 @@ export interface Page {
 export interface ReadConnection extends SqlConnection {
   /** How many calls run at the same time; further ones wait. */
   readonly callsMax: number;
+  /** How many are sent at the same time where each is short: others wait until they have ended. */
+  readonly shortCallsMax: number;
 
   /** Reads a page. Once `ms` have passed, it has what was found. */
   page(query: PageQuery, ms: number): Promise<Page>;

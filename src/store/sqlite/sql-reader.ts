@@ -20,13 +20,19 @@ import { runStatement, runWork } from "./sql-work.ts";
 const functionName = "in_time";
 
 /** The members of a ReadConnection that all of SQLite have in common. */
-export const sqliteTraits = { dialect: "sqlite", inTime: `${functionName}()`, callsMax: 1 } as const;
+export const sqliteTraits = {
+  dialect: "sqlite",
+  inTime: `${functionName}()`,
+  callsMax: 1,
+  shortCallsMax: 8,
+} as const;
 
 /** Runs statements that read, each within its time. Its promises are settled when returned. */
 export class SqlReader implements ReadConnection {
   readonly dialect = sqliteTraits.dialect;
   readonly inTime = sqliteTraits.inTime;
   readonly callsMax = sqliteTraits.callsMax;
+  readonly shortCallsMax = sqliteTraits.shortCallsMax;
   readonly #database: Database;
   readonly #contract: Contract;
   #deadline = Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
-// Calls functions of a worker from the main thread, over postMessage. One call is with the worker
-// at a time, so neither a call nor its response carries a number.
+// Calls functions of a worker from the main thread, over postMessage. A worker serves calls in order,
+// so neither a call nor its response carries a number.
 
 import { errorMessage, OperatorError } from "../../base/operator-error.ts";
 import { NotUpToDate } from "../migration/not-up-to-date.ts";
@@ -45,6 +45,11 @@ export interface WorkerOptions {
   readonly onNotification?: (notification: string) => void;
   /** Called after each message to the worker, which may wait elsewhere than in its event loop. */
   readonly onPosted?: () => void;
+  /**
+   * The calls that are with the worker at the same time, 1 by default, so that it need not wait for the
+   * next one. More than one need methods whose promises are settled when they are returned.
+   */
+  readonly callsMax?: number;
   /** Called once, when the worker can serve no more calls. */
   readonly onFailed?: (error: Error) => void;
 }
@@ -58,8 +63,9 @@ export class WorkerClient<Opening extends Open> {
    * that was thrown there, or with the worker's failure.
    */
   readonly served: Awaited<ReturnType<Opening>>;
-  /** Calls without a response, in order; the first is with the worker. */
+  /** Calls without a response, in order; the first ones are with the worker. */
   readonly #pending: PendingCall[] = [];
+  #sent = 0;
   #failure: Error | undefined;
 
   constructor(url: URL, options: WorkerOptions) {
@@ -89,7 +95,7 @@ export class WorkerClient<Opening extends Open> {
 
   /** Rejects the calls that are not with the worker yet. */
   rejectQueued(reason: Error): void {
-    for (const { response } of this.#pending.splice(1)) response.reject(reason);
+    for (const { response } of this.#pending.splice(this.#sent)) response.reject(reason);
   }
 
   /**
@@ -113,7 +119,8 @@ export class WorkerClient<Opening extends Open> {
   #call(message: CallMessage): Promise<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const response = Promise.withResolvers<unknown>();
-    if (this.#pending.push({ message, response }) === 1) this.#sendFirst();
+    this.#pending.push({ message, response });
+    this.#sendNext();
     return response.promise;
   }
 
@@ -127,15 +134,17 @@ export class WorkerClient<Opening extends Open> {
     // After a failure the responses to calls that were in flight may still arrive.
     if (this.#failure !== undefined) return;
     const response = this.#pending.shift()?.response;
+    this.#sent--;
     if (message.kind === "result") response?.resolve(message.result);
     else response?.reject(toError(message));
-    this.#sendFirst();
+    this.#sendNext();
   }
 
-  #sendFirst(): void {
-    const [first] = this.#pending;
-    if (first === undefined) return;
-    this.#worker.postMessage(first.message);
+  #sendNext(): void {
+    const next = this.#pending[this.#sent];
+    if (next === undefined || this.#sent === (this.#options.callsMax ?? 1)) return;
+    this.#sent++;
+    this.#worker.postMessage(next.message);
     this.#options.onPosted?.();
   }
 }
