@@ -183,7 +183,7 @@ async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
 /** What a role behind PgBouncer needs. */
 const roleParameters = [
   "statement_timeout = 5000",
-  "lock_timeout = 1000",
+  "lock_timeout = 250",
   "idle_in_transaction_session_timeout = 10000",
 ];
 
@@ -205,7 +205,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     expect(refused).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining(
-        "is behind a pooler, so its role needs parameters; run ALTER ROLE postgres SET statement_timeout = '5000'; ALTER ROLE postgres SET lock_timeout = '1000'; ALTER ROLE postgres SET idle_in_transaction_session_timeout = '10000'",
+        "is behind a pooler, so its role needs parameters; run ALTER ROLE postgres SET statement_timeout = '5000'; ALTER ROLE postgres SET lock_timeout = '250'; ALTER ROLE postgres SET idle_in_transaction_session_timeout = '10000'",
       ),
     });
   });
