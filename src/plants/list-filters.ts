@@ -14,9 +14,6 @@ const valuesMax = 100;
 /** Characters of a search. */
 const searchMax = 100;
 
-/** Between the values of a parameter that was repeated. */
-const unitSeparator = "\u001f";
-
 /** The conditions that were sent. */
 export function conditionsOf(
   { list }: Collection,
@@ -44,16 +41,16 @@ export function filterParameters(collection: Collection): Parameters {
       }
       const compared = typeOf(collection, key);
       const { type } = compared;
-      const separator = hasCommas ? "," : unitSeparator;
+      const expected =
+        check?.expected ??
+        (operator === "eq" || operator === "ne" ? type.expected : "a value to compare with");
       const parameter = {
         description: `Only ${words.many} whose ${shownName} ${said[operator]} ${isList ? "one of these" : "this"}.`,
         schema: (typeof key === "number" && collection.fields[key]?.schema) || {},
-        expected:
-          check?.expected ??
-          (operator === "eq" || operator === "ne" ? type.expected : "a value to compare with"),
-        ...(isList && { separator }),
-        parse(sent: string) {
-          const texts = isList ? sent.split(separator) : [sent];
+        expected: isList ? `at most ${valuesMax} values, each ${expected}` : expected,
+        isRepeatable: isList,
+        parse(...sent: readonly string[]) {
+          const texts = isList && hasCommas ? sent.flatMap((each) => each.split(",")) : sent;
           if (texts.length > valuesMax) return undefined;
           const isDescribed = check !== undefined && texts.every((each) => acceptsText(check, each));
           if (check !== undefined && !isDescribed) return undefined;

@@ -12,12 +12,11 @@ import { parseInt64 } from "../json/int64.ts";
 export interface Parameter<Value> extends DescribedParameter {
   /** The end of a message, such as "an integer from 1 to 1000". */
   readonly expected: string;
-  /** Parses the decoded text; undefined if the text is not valid. */
-  readonly parse: (text: string) => Value | undefined;
+  /** Parses the decoded text, and further ones of a repeated parameter; undefined if one is not valid. */
+  readonly parse: (text: string, ...others: readonly string[]) => Value | undefined;
   /** The value of a query parameter that was not sent; without it the parameter is required. */
   readonly whenAbsent?: { readonly value: Value };
-  /** Comes between its values where it may be sent several times. */
-  readonly separator?: string;
+  readonly isRepeatable?: boolean;
   /** The name in messages, where the description has another one. */
   readonly shownName?: string;
 }
@@ -135,12 +134,13 @@ export function parseParameters<Declared extends Parameters>(
     const name = parameter.shownName ?? key;
     const segment = segments[key];
     const all = segment === undefined ? query.getAll(key) : [segment];
-    const sent = parameter.separator !== undefined && all.length > 1 ? [all.join(parameter.separator)] : all;
-    const [text] = sent;
-    const value = text === undefined || !isStorable(text) ? undefined : parameter.parse(text);
-    if (sent.length > 1) errors.push([`"${name}" must be sent once, but was sent ${sent.length} times`]);
+    const [first, ...others] = all;
+    const text = all.join();
+    const value = first === undefined || !isStorable(text) ? undefined : parameter.parse(first, ...others);
+    if (all.length > 1 && parameter.isRepeatable !== true)
+      errors.push([`"${name}" must be sent once, but was sent ${all.length} times`]);
     else if (value !== undefined) values[key] = value;
-    else if (text !== undefined) {
+    else if (first !== undefined) {
       const expected = `"${name}" must be ${parameter.expected}${isStorable(text) ? "" : ", without U+0000"}`;
       errors.push([`${expected}, but is ${JSON.stringify(shorten(text))}`, expected]);
     } else if (parameter.whenAbsent !== undefined) values[key] = parameter.whenAbsent.value;

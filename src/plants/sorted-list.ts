@@ -21,15 +21,21 @@ export function sortParameters({ list: { sort } }: Collection): Parameters {
       values === undefined
         ? `properties to sort by (${names}), such as "${[...keys.keys()][0]}" or "-${[...keys.keys()][0]}"`
         : `one of ${values.join(", ")}`,
-    separator: ",",
-    parse: (text) => (isServed(sort, text) || sort.refused.includes(text) ? text : undefined),
+    isRepeatable: true,
+    parse(...texts) {
+      const text = texts.join();
+      return isServed(sort, text) || sort.refused.includes(text) ? text : undefined;
+    },
   };
   const directed: Parameter<string> = {
     description: "The direction of the order.",
     schema: { type: "string" },
     expected: '"asc" or "desc"',
-    separator: ",",
-    parse: (text) => (text.split(",").every((each) => isDescending(each) !== undefined) ? text : undefined),
+    isRepeatable: true,
+    parse(...texts) {
+      const text = texts.join();
+      return text.split(",").every((each) => isDescending(each) !== undefined) ? text : undefined;
+    },
   };
   return {
     [name]: isRequired ? required(parameter) : optional(parameter),

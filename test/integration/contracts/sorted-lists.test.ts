@@ -280,6 +280,16 @@ for (const engine of engines)
       // A text may have a comma.
       expect(await found("names=a,B")).toEqual([]);
       expect(await found("names=a&names=B")).toEqual(having(({ name }) => name === "a" || name === "B"));
+      const [kinds, some] = ["kind=raw&".repeat(101), "names=a%1Fb&".repeat(101)];
+      for (const [query, message] of [
+        [kinds, '"kind" must be at most 100 values, each one of "raw", "made", but is "raw,raw,'],
+        [some, '"names" must be at most 100 values, each a string, but is "a\\u001fb,'],
+      ] as const)
+        expect((await request("GET", `/items?${query}`)).json).toMatchObject({
+          message: expect.stringContaining(message),
+        });
+      // It once was between the values of a parameter that was repeated.
+      expect(await found("names=a%1FB")).toEqual([]);
       expect(await found("created_before=9999-01-01")).toEqual(having(() => true));
       expect(await found("created_before=2020-01-01T00:00:00Z")).toEqual([]);
       const status = async (query: string) => (await request("GET", `/items?${query}`)).status;
