@@ -107,7 +107,7 @@ export function listOperation(collection: Collection): Operation {
       // A page that is full before it has its size is followed by the plants that it leaves out.
       const end = offset + (isCutShort ? count : size);
       const last = rest === undefined ? found.end : rest.after;
-      const cursor = last && (terms.length > 0 ? toCursor(terms, last) : last.id);
+      const cursor = last && (terms.length > 0 ? toCursor(collection, terms, last) : last.id);
       const following = { after: cursor, offset: end, page: number + 1 }[shape.paging];
       const next = hasMore ? following : undefined;
       const total = countsAll(shape.members) ? await read.total(query) : undefined;

@@ -4,10 +4,11 @@ import { ApiError } from "../base/errors.ts";
 import type { Collection } from "../contract/contract.ts";
 import { isDescending, type ListSort, type OrderTerm, parseOrder } from "../contract/list-order.ts";
 import type { PlantId } from "../contract/plant-id.ts";
+import { isStorable } from "../contract/stored-types.ts";
 import type { ReadConnection } from "../store/shared/page.ts";
 import { type OrderPlace, orderColumns, orderKeys, placeIn } from "../store/shared/page-order.ts";
 import type { SqlValue } from "../store/sql-connection.ts";
-import { optional, type Parameter, type Parameters, required } from "./parameters.ts";
+import { optional, type Parameter, type Parameters, plantId, required } from "./parameters.ts";
 
 /** The parameters that say the order. */
 export function sortParameters({ list: { sort } }: Collection): Parameters {
@@ -77,14 +78,20 @@ const cursorPrefix = "~";
 const cursorTextMax = 1_000;
 
 /** The cursor of the page after a place in an order. */
-export function toCursor(terms: readonly OrderTerm[], { values, id }: OrderPlace): string {
+export function toCursor(
+  collection: Collection,
+  terms: readonly OrderTerm[],
+  { values, id }: OrderPlace,
+): string {
   const texts = values.map((value) => (value === null ? null : String(value)));
-  const json = JSON.stringify([signature(terms), texts, String(id)]);
+  const json = JSON.stringify([signature(collection, terms), texts, String(id)]);
   return json.length > cursorTextMax ? String(id) : cursorPrefix + Buffer.from(json).toString("base64url");
 }
 
-function signature(terms: readonly OrderTerm[]): string {
-  return terms.map(({ key, isDescending: isBack }) => `${isBack ? "-" : ""}${key}`).join();
+/** With the names of properties: a later contract may have others. */
+function signature({ fields }: Collection, terms: readonly OrderTerm[]): string {
+  const nameOf = ({ key }: OrderTerm) => (typeof key === "number" ? fields[key]?.name : `/${key}`);
+  return JSON.stringify(terms.map((term) => [nameOf(term), term.isDescending]));
 }
 
 /** The text of a cursor; undefined for another text, and where no list is sorted. */
@@ -109,10 +116,11 @@ export async function placeOf(
       [start],
     );
     if (row !== undefined) return placeIn(row);
-  } else if (cursor.order === signature(terms)) {
-    const id = collection.id.type.parse(cursor.id);
-    if (id !== undefined)
-      return { id, values: keys.map(({ parse }, index) => parsed(cursor.texts[index], parse)) };
+  } else if (cursor.order === signature(collection, terms)) {
+    // Somebody may have altered it.
+    const id = isStorable(cursor.id) ? plantId(collection, "").parse(cursor.id) : undefined;
+    const values = keys.map(({ parse }, index) => parsed(cursor.texts[index], parse));
+    if (id !== undefined && values.every((value) => value !== undefined)) return { id, values };
   }
   return new ApiError(
     "invalidParameter",
@@ -120,13 +128,9 @@ export async function placeOf(
   );
 }
 
-/** A value of a cursor, which somebody may have altered: null if it cannot be one. */
-function parsed(text: unknown, parse: (text: string) => SqlValue): SqlValue {
-  try {
-    return typeof text === "string" ? parse(text) : null;
-  } catch {
-    return null;
-  }
+/** A value of a cursor; undefined if it cannot be one. */
+function parsed(text: unknown, parse: (text: string) => SqlValue | undefined): SqlValue | undefined {
+  return typeof text === "string" ? parse(text) : text === null ? null : undefined;
 }
 
 function readCursor(cursor: string) {

@@ -3,6 +3,8 @@
 
 import type { Collection, Field } from "../../contract/contract.ts";
 import type { ListKey } from "../../contract/list-order.ts";
+import { isStorable, typeOfKind } from "../../contract/stored-types.ts";
+import { parseInt64 } from "../../json/int64.ts";
 import type { SqlConnection, SqlValue } from "../sql-connection.ts";
 import { versionSql } from "./plant-rows.ts";
 
@@ -19,8 +21,8 @@ export interface SortKey {
   readonly isNullable: boolean;
   /** The stored value of null, besides that of the column; undefined for none. */
   readonly nullText?: string;
-  /** A stored value, from its text. */
-  parse(text: string): SqlValue;
+  /** A stored value, from its text; undefined for a text that no value has. */
+  parse(text: string): SqlValue | undefined;
   /** The condition that what is compared has a value: a range of an index. */
   isPresent(compared: string): string;
   /** The whole value, where what is compared is its beginning. */
@@ -37,7 +39,7 @@ export function sortKey({ id, fields }: Collection, key: ListKey, dialect: Diale
     of: (stored: string) => stored,
     type: "bigint",
     isNullable: false,
-    parse: BigInt,
+    parse: parseInt64,
     // SQLite finds what is null first where it is asked for what is not.
     isPresent: (compared: string) =>
       dialect === "postgres" ? isPresent(compared) : `${compared} >= -9223372036854775808`,
@@ -46,14 +48,14 @@ export function sortKey({ id, fields }: Collection, key: ListKey, dialect: Diale
   if (key === "updated") return { ...int8, column: `(${versionSql} >> 20)` };
   if (key === "id") {
     const isInteger = id.type.kind.name === "integer";
-    const parse = isInteger ? BigInt : (text: string) => text;
-    return { ...int8, column: "id", type: isInteger ? "bigint" : "text", parse };
+    return isInteger ? { ...int8, column: "id" } : { ...int8, column: "id", type: "text", parse: storedText };
   }
   const { column, isRequired, schema, type } = fields[key] as Field;
   const { name: base, isNullable: isNull = false } = type.kind;
   const isNullable = isNull || !isRequired;
   if (!isNull && (base === "integer" || base === "boolean")) {
-    const parse = base === "integer" ? BigInt : (text: string) => text === "true" || text === "1";
+    // SQLite has 1.
+    const parse = base === "integer" ? parseInt64 : (text: string) => text === "true" || text === "1";
     return { ...int8, type: base === "integer" ? "bigint" : base, column, isNullable, parse };
   }
   const isTime = base === "text" && schema.format === "date-time";
@@ -72,7 +74,12 @@ export function sortKey({ id, fields }: Collection, key: ListKey, dialect: Diale
     isNullable,
     type: "text",
     ...(isNull && { nullText: "null" }),
-    parse: (text) => text,
+    parse(text) {
+      const plain = typeOfKind(type.kind);
+      const value = plain.parse(text);
+      const isStored = value !== undefined && plain.unstorable(value) === undefined;
+      return isStored ? (plain.toColumn(value) as SqlValue) : undefined;
+    },
     isPresent: base === "integer" || base === "boolean" ? int8.isPresent : isPresent,
     ...(!isShort && { whole: textOf }),
     of(stored) {
@@ -85,6 +92,10 @@ export function sortKey({ id, fields }: Collection, key: ListKey, dialect: Diale
       return isShort ? textOf(stored) : `substr(${textOf(stored)}, 1, ${comparedMax})`;
     },
   };
+}
+
+function storedText(text: string): string | undefined {
+  return isStorable(text) ? text : undefined;
 }
 
 /**

@@ -298,6 +298,33 @@ for (const engine of engines)
       expect(await status("other=1")).toBe(501);
     });
 
+    test("a cursor with a value that nothing has is refused", async () => {
+      const altered: Readonly<Record<string, readonly unknown[]>> = {
+        name: ["a\0b", "\ud800", 1],
+        price: ["abc", "", "--1", "1e999"],
+        size: ["9".repeat(30), "1.5", "abc"],
+        rank: ["9".repeat(30), '"x"', "1.5", "{"],
+        note: ['"a\\u0000b"', '"\\ud800"'],
+        factor: ["abc", '"1"'],
+        created_at: ["9".repeat(30)],
+      };
+      for (const [name, values] of Object.entries(altered)) {
+        const { json } = await list(`/items?sort=${name}&limit=1`);
+        const [order, , id] = JSON.parse(
+          Buffer.from(json.next_cursor?.slice(1) ?? "", "base64url").toString(),
+        );
+        for (const [value, ofId] of [
+          ...values.map((each) => [each, id]),
+          [null, "a\0"],
+          [null, "9".repeat(30)],
+        ]) {
+          const cursor = `~${Buffer.from(JSON.stringify([order, [value], ofId])).toString("base64url")}`;
+          const { status } = await request("GET", `/items?sort=${name}&cursor=${cursor}`);
+          expect([name, value, status]).toEqual([name, value, 400]);
+        }
+      }
+    });
+
     test("after all of a day", async () => {
       const midnight = instant("2024-01-02T00:00:00Z");
       const after = (stored.items ?? []).filter(

@@ -1,0 +1,22 @@
+// The cursors of sorted pages, which a client may send to a later contract.
+
+import { expect, test } from "bun:test";
+import { ApiError } from "../../../src/base/errors.ts";
+import { placeOf, toCursor } from "../../../src/plants/sorted-list.ts";
+import { readSingle, shelfFields, shelves } from "../../support/contracts.ts";
+
+const { name, size } = shelfFields;
+const terms = [{ key: 1, isDescending: false }];
+const place = { id: 7n, values: [5n] };
+const read = { dialect: "sqlite", query: () => expect.unreachable() } as const;
+
+test("a cursor is of the properties that it was made for, wherever a contract has them", async () => {
+  const cursor = toCursor(await readSingle(shelves({ name, size })), terms, place);
+  const [moved, other] = await Promise.all([
+    readSingle(shelves({ size, name })),
+    readSingle(shelves({ name, width: size })),
+  ]);
+  const bySize = [{ key: 0, isDescending: false }];
+  expect(await placeOf(moved, bySize, cursor, read)).toEqual(place);
+  expect(await placeOf(other, terms, cursor, read)).toBeInstanceOf(ApiError);
+});
