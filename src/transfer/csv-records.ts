@@ -25,11 +25,15 @@ const needsQuotes = /["\r\n]|^$|^\ufeff/;
 /** The members that have columns before that of their field. */
 export type ExportedMembers = ReadonlyMap<Field, ReturnType<typeof memberPaths>>;
 
-/** The members of objects that an export has in columns. */
-export function exportedMembers({ fields }: Collection): ExportedMembers {
+/** The members of objects that an export has in columns, which an import reads as these. */
+export function exportedMembers({ id, fields }: Collection): ExportedMembers {
+  const names = [id, ...fields].map(({ name }) => name.trim().toLowerCase());
   return new Map(
     fields.flatMap((field) => {
-      const paths = memberPaths(field);
+      const { name } = field;
+      const isClear =
+        name === name.trim() && !names.some((each) => each.startsWith(`${name.toLowerCase()}.`));
+      const paths = isClear ? memberPaths(field) : [];
       return paths.length === 0 ? [] : [[field, paths] as const];
     }),
   );

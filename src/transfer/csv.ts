@@ -13,7 +13,13 @@ import {
   parseCsvRecords,
 } from "./csv-records.ts";
 import type { RecordFormat } from "./line-reader.ts";
-import { booleanText, type MemberColumn, memberColumns, objectText } from "./member-columns.ts";
+import {
+  booleanText,
+  columnGivenTwice,
+  type MemberColumn,
+  memberColumns,
+  objectText,
+} from "./member-columns.ts";
 import { parsePlantTexts } from "./plant-texts.ts";
 import type { ImportRecord, RecordOptions } from "./record-reader.ts";
 
@@ -183,10 +189,16 @@ function parseHeader(
   if (!hasColumn(places)) throw invalid(`the header has no column of a field; it is ${shorten(text)}`);
   const twice = [...places].flatMap(([name, { length }]) => (length > 1 ? [name] : []));
   if (twice.length > 0) throw invalid(`the header has the column ${twice.join(" and ")} twice`);
-  const members = memberColumns(collection.fields, cells);
-  const read = new Set(
-    [...places.values(), ...[...members.values()].flat().map(({ index }) => [index])].flat(),
+  const own = new Set([...places.values()].flat());
+  const members = memberColumns(
+    collection.fields,
+    cells.map((cell, index) => (own.has(index) ? undefined : cell)),
   );
+  for (const columns of members.values()) {
+    const again = columnGivenTwice(columns);
+    if (again !== undefined) throw invalid(`the header has two columns for ${cells[again.index]?.trim()}`);
+  }
+  const read = own.union(new Set([...members.values()].flat().map(({ index }) => index)));
   const indexOf = (name: string) => places.get(name)?.[0] ?? -1;
   return {
     columns: {

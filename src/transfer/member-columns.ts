@@ -6,6 +6,7 @@ import { isOnly, memberSchema, valueOfText } from "../described/sent-values.ts";
 import { parseExactJson, toExactJson } from "../json/exact-json.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { propertiesOf } from "../openapi/schema/restrictions.ts";
+import { nestingMax } from "../openapi/schema/values.ts";
 
 type Cells = readonly (string | undefined)[];
 
@@ -24,7 +25,12 @@ const depthMax = 3;
 /** The members of a field that have columns in an export; none for a field that is no object. */
 export function memberPaths({ type, schema }: Field): readonly MemberPath[] {
   const paths = type.input === "json" && isOnly(schema, "object") ? pathsIn(schema, depthMax) : [];
-  return paths.length > membersMax ? [] : paths;
+  return paths.length <= membersMax && paths.flat().every(isReadAsIs) ? paths : [];
+}
+
+/** Whether a name in that of a column is read as it is. */
+function isReadAsIs(name: string): boolean {
+  return name !== "" && name === name.trim() && !name.includes(".");
 }
 
 function pathsIn(schema: Json, depth: number): MemberPath[] {
@@ -60,20 +66,42 @@ export function memberCells(
   return objectText(field, columns, cells) === json ? [...cells, undefined] : [...none, json];
 }
 
-/** The columns of members, by the indexes of their fields. */
+/** The columns of members, by the indexes of their fields: of two, a.b.c is of the one that is named a.b. */
 export function memberColumns(fields: readonly Field[], header: Cells): Map<number, MemberColumn[]> {
   const found = new Map<number, MemberColumn[]>();
-  for (const [index, field] of fields.entries()) {
-    if (field.type.input !== "json") continue;
-    const members = header.flatMap((cell = "", at) => {
-      const name = cell.trim();
-      const path = name.slice(field.name.length + 1).split(".");
-      const isMember = name.startsWith(`${field.name}.`) && path.every((each) => each !== "");
-      return isMember ? [{ index: at, path }] : [];
-    });
-    if (members.length > 0) found.set(index, members);
+  for (const [index, cell = ""] of header.entries()) {
+    const name = cell.trim();
+    const [field] = fields
+      .filter((each) => each.type.input === "json" && name.startsWith(`${each.name}.`))
+      .toSorted((one, other) => other.name.length - one.name.length);
+    if (field === undefined) continue;
+    const path = name.slice(field.name.length + 1).split(".");
+    const at = fields.indexOf(field);
+    if (path.length > nestingMax || path.includes("")) continue;
+    const columns = found.get(at) ?? [];
+    columns.push({ index, path });
+    found.set(at, columns);
   }
   return found;
+}
+
+type Branch = Map<string, Branch>;
+
+/** The first column of a field with a value that an earlier one has too, whole or in part. */
+export function columnGivenTwice(columns: readonly MemberColumn[]): MemberColumn | undefined {
+  const root: Branch = new Map();
+  return columns.find(({ path }) => {
+    let [branch, isNew] = [root, false];
+    for (const name of path) {
+      const next: Branch = branch.get(name) ?? new Map();
+      // An earlier column ends here.
+      if (!isNew && branch.has(name) && next.size === 0) return true;
+      isNew ||= !branch.has(name);
+      branch.set(name, next);
+      branch = next;
+    }
+    return !isNew;
+  });
 }
 
 /** The JSON of an object whose members have columns; undefined if all of their cells are empty. */
@@ -82,13 +110,14 @@ export function objectText(
   members: readonly MemberColumn[],
   cells: Cells,
 ): string | undefined {
-  const object: Record<string, unknown> = {};
+  // Without a prototype, as members may have the names of its own.
+  const object: Record<string, unknown> = Object.create(null);
   for (const { index, path } of members) {
     const cell = cells[index];
     if (cell === undefined) continue;
     let [parent, own] = [object, schema];
     for (const name of path.slice(0, -1)) {
-      parent[name] ??= {};
+      parent[name] ??= Object.create(null);
       parent = parent[name] as Record<string, unknown>;
       own = memberSchema(own, name);
     }

@@ -3,7 +3,9 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { toExactJson } from "../../../src/json/exact-json.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
+import { objectOf, thingsDocument } from "../../support/descriptions.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 test("500 guests with the columns of an address are imported", async () => {
@@ -88,4 +90,66 @@ test("an export has a column for each member, and imports as what it was", async
   await using copy = await start();
   expect((await copy.command("import", file, "--collection", "guests")).stderr).toContain("6 created");
   expect((await exported(copy, "ndjson")).stdout).toBe((await exported(server, "ndjson")).stdout);
+});
+
+const text = { type: "string" };
+
+async function serverOf(folder: TemporaryFolder, properties: Readonly<Record<string, unknown>>) {
+  const contract = folder.file("things.json");
+  writeFileSync(contract, toExactJson(thingsDocument({ properties })));
+  return RunningServer.startInProcess({ args: ["--contract", contract, "--open"] });
+}
+
+test.each([
+  [
+    { address: objectOf({ "a.b": text, a: objectOf({ b: text }) }) },
+    ['"address":{"a.b":"x"}', '"address":{"a.b":"x","a":{"b":"y"}}'],
+  ],
+  [
+    { address: objectOf({ city: text }), "address.city": text },
+    ['"address":{"city":"x"}', '"address.city":"y"', '"address":{"city":"x"},"address.city":"y"'],
+  ],
+  [
+    { a: objectOf({ b: objectOf({ c: text }) }), "a.b": objectOf({ c: text }) },
+    ['"a":{"b":{"c":"x"}}', '"a.b":{"c":"y"}', '"a":{"b":{"c":"x"}},"a.b":{"c":"y"}'],
+  ],
+  [{ a: objectOf({ "b ": text, "": text }) }, ['"a":{"b ":"x"}', '"a":{"":"x"}']],
+  [{ " a": objectOf({ b: text }), a: objectOf({ b: text }) }, ['" a":{"b":"x"},"a":{"b":"y"}']],
+  [{ a: objectOf({ toString: objectOf({ x: text }) }) }, ['"a":{"toString":{"x":"y"}}']],
+])(
+  "names that columns could mistake for others are exported so that they are read back: %j",
+  async (properties, members) => {
+    using folder = new TemporaryFolder();
+    await using server = await serverOf(folder, properties);
+    const records = members.map((each, index) => `{"id":${index},${each}}\n`).join("");
+    const [json, csv] = [folder.file("things.ndjson"), folder.file("things.csv")];
+    writeFileSync(json, records);
+    expect((await server.command("import", json)).stderr).toContain(`${members.length} created`);
+    writeFileSync(csv, (await server.command("export", "--format", "csv")).stdout);
+    await using copy = await serverOf(folder, properties);
+    expect((await copy.command("import", csv)).stderr).toContain(`${members.length} created`);
+    expect((await copy.command("export", "--format", "ndjson")).stdout).toBe(records);
+  },
+);
+
+test("columns of a hostile header are members of their names, refused, or ignored", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverOf(folder, { a: { type: "object" } });
+  const file = folder.file("things.csv");
+  const imported = async (header: string, cells: string) => {
+    writeFileSync(file, `id,${header}\n1,${cells}\n`);
+    return (await server.command("import", file)).stderr;
+  };
+  for (const [header, again] of [
+    ["a.b,a.b", "a.b"],
+    ["a.b,a.b.c", "a.b.c"],
+    ["a.b.c,a.b", "a.b"],
+  ] as const)
+    expect(await imported(header, "x,y")).toContain(`the header has two columns for ${again};`);
+  expect(await imported("a.__proto__.x,a.constructor.x", "y,z")).toContain("1 created");
+  expect((await server.command("export")).stdout).toBe(
+    '{"id":1,"a":{"__proto__":{"x":"y"},"constructor":{"x":"z"}}}\n',
+  );
+  expect(({} as { readonly x?: unknown }).x).toBeUndefined();
+  expect(await imported(`a${".b".repeat(50_000)}`, "x")).toContain("ignored the column");
 });
