@@ -2,7 +2,7 @@
 
 import { ApiError } from "../base/errors.ts";
 import { hasLongBody } from "../base/long-body.ts";
-import { type Access, bearerAccess } from "../contract/access.ts";
+import { type Access, bearerAccess, isScopes } from "../contract/access.ts";
 import { type AuthResult, anonymous, type Caller } from "./caller.ts";
 import type { JwtVerifier } from "./jwt-verifier.ts";
 import { tokenPrefix } from "./token.ts";
@@ -78,8 +78,10 @@ export function checkScopes(
   if (lists === undefined || held === undefined) return undefined;
   if (lists.some((required) => required.every((scope) => held.includes(scope)))) return undefined;
   const wanted = lists.map((required) => required.join(" "));
+  // A contract may name what is none, and what no header field can have.
+  const scope = wanted.find(isScopes);
   const message = `The token lacks a scope that the operation requires; send one with ${wanted.join(", or with ")}.`;
-  const challenge = `Bearer realm="plantstore", error="insufficient_scope", scope="${wanted[0]}"`;
+  const challenge = `Bearer realm="plantstore", error="insufficient_scope"${scope === undefined ? "" : `, scope="${scope}"`}`;
   return new ApiError("insufficientScope", message, { challenge });
 }
 

@@ -19,7 +19,12 @@ export interface Access {
   readonly scopes?: readonly (readonly string[])[] | undefined;
 }
 
-/** The scopes of a text in which spaces separate them (RFC 6749, section 3.3). */
+/** Whether a text is some scopes with a space between two (RFC 6749, section 3.3). */
+export function isScopes(text: string): boolean {
+  return /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/.test(text);
+}
+
+/** The scopes of a text in which spaces separate them. */
 export function scopesOf(text: string): string[] {
   return text.split(" ").filter((scope) => scope !== "");
 }

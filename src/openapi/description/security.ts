@@ -1,6 +1,6 @@
 // Reads how callers of an operation identify themselves from its security requirements.
 
-import { type Access, bearerAccess } from "../../contract/access.ts";
+import { type Access, bearerAccess, scopesOf } from "../../contract/access.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import { ContractError, type Place } from "../document/place.ts";
 
@@ -85,9 +85,12 @@ export function readRequirements(requirements: unknown, schemeOf: (name: string)
       continue;
     }
     accepted.push(requirement);
-    const required = Object.values(requirement).flat().map(String);
+    // In YAML a scheme without its list is null.
+    const required = Object.values(requirement)
+      .flatMap((each) => each ?? [])
+      .map(String);
     const hasScopes = isOfTokens(name === undefined ? undefined : schemeOf(name));
-    scopes.push(hasScopes ? required : []);
+    scopes.push(hasScopes ? required.flatMap(scopesOf) : []);
     if (!hasScopes) for (const role of required) unchecked.add(role);
   }
   const needsScopes = scopes.length > 0 && scopes.every((each) => each.length > 0);

@@ -6,6 +6,7 @@ import { isTokenName } from "../../auth/token.ts";
 import { parseDurationMs, parseExpiry as parseExpiryFrom, parseSince } from "../../base/duration.ts";
 import { isConfidential, isIpv6 } from "../../base/loopback.ts";
 import { OperatorError } from "../../base/operator-error.ts";
+import { isScopes } from "../../contract/access.ts";
 import type { Collection } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { CorsOrigins } from "../../http/cors.ts";
@@ -43,8 +44,7 @@ export const parseText = textThat((text) => text !== "", "is empty; give at leas
 export const parseTokenName = textThat(isTokenName, "is not one line of text that a terminal shows as it is");
 
 export const parseScopes = textThat(
-  // RFC 6749, section 3.3.
-  (text) => /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/.test(text),
+  isScopes,
   "is not a list of scopes with a space between two, without double quotes and backslashes",
 );
 

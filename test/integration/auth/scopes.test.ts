@@ -21,6 +21,8 @@ const text = toExactJson(
     item: {
       get: requires({ oauth: ["things:read"] }, { oauth: [] }),
       patch: { ...requires({ oauth: ["admin"] }), requestBody: jsonOf(objectOf({ name: {} })) },
+      put: { ...requires({ oauth: null } as never), requestBody: jsonOf(one) },
+      delete: requires({ oauth: ["\u{1f331}\n"] }, { oauth: ["all things"] }),
     },
     more: {
       components: {
@@ -101,6 +103,21 @@ test("a rotated token keeps its scopes, which the list shows", async () => {
     .split("\n")
     .flatMap((line) => /"rotated".*"scopes":"([^"]*)"/.exec(line)?.[1] ?? []);
   expect(scopes).toEqual(["things:read", "things:read"]);
+});
+
+test("what is no scope in a contract is not sent as one, two in one text are two, and none is none", async () => {
+  const [other, both] = [
+    await issue("other", "--scope", "all"),
+    await issue("both", "--scope", "things all"),
+  ];
+  const refused = await request("DELETE", "/things/9", other);
+  expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
+    403,
+    'Bearer realm="plantstore", error="insufficient_scope", scope="all things"',
+  ]);
+  expect((await request("DELETE", "/things/9", both)).status).toBe(404);
+  // The body has no id.
+  expect((await request("PUT", "/things/9", other)).status).toBe(400);
 });
 
 test("what cannot be a scope is refused", async () => {
