@@ -206,14 +206,19 @@ export function toReply(result: Reply | JsonValue, status = 200): Reply {
     Number.isInteger(result.status) &&
     Object.keys(result).every((name) => replyMembers.includes(name));
   if (isReply) return result as unknown as Reply;
+  return { status, jsonText: jsonTextOf(result) };
+}
+
+/** The JSON of what a handler returns. */
+function jsonTextOf(value: unknown): string {
   // A Map, bytes or a stream would be sent as an empty object.
-  const isJson = !isObject(result) || "toJSON" in result || isPlain(result);
-  const jsonText = isJson ? toExactJson(result) : undefined;
+  const isJson = !isObject(value) || "toJSON" in value || isPlain(value);
+  const jsonText = isJson ? toExactJson(value) : undefined;
   if (jsonText === undefined) {
-    const kind = isObject(result) ? result.constructor?.name : typeof result;
+    const kind = isObject(value) ? value.constructor?.name : typeof value;
     throw new TypeError(`An operation has returned ${kind}; return JSON, or { status: 204 }`);
   }
-  return { status, jsonText };
+  return jsonText;
 }
 
 /** Whether an object is a literal, or that of a class without contents of its own kind. */
@@ -223,7 +228,7 @@ function isPlain(value: object): boolean {
 
 /** Sends a reply. Returns an error instead if there is no memory for its body. */
 function send(exchange: Exchange, { key }: Caller, memory: SharedBudget, reply: Reply): ApiError | undefined {
-  const json = reply.jsonText ?? (reply.json === undefined ? undefined : toExactJson(reply.json));
+  const json = reply.jsonText ?? (reply.json === undefined ? undefined : jsonTextOf(reply.json));
   const contentType = json === undefined ? undefined : { "Content-Type": "application/json" };
   const headers = { ...contentType, "Cache-Control": "no-store", ...reply.headers };
   const bytes = json === undefined ? null : new TextEncoder().encode(json);

@@ -43,6 +43,7 @@ const failures: Readonly<Record<string, readonly [handle: Handle, logged: string
   nothing: [() => undefined as never, "returned undefined"],
   aFunction: [() => (() => 1) as never, "returned function"],
   aMap: [() => new Map([["a", 1]]) as never, "returned Map"],
+  aMapInAReply: [() => ({ status: 201, json: new Map([["a", 1]]) }), "returned Map"],
   bytes: [() => new Uint8Array([1]) as never, "returned Uint8Array"],
   aCycle: [
     () => {
