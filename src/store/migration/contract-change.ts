@@ -83,6 +83,14 @@ export function compareContracts(
     if (before === undefined) added.push(collection);
     else kept.push(compareCollections(before, collection, renames, wanted.collections.length > 1));
   }
+  for (const { table, path } of added) {
+    const now = kept.find((each) => each.stored.table === table)?.wanted.path;
+    if (now !== undefined)
+      throw new OperatorError(
+        `${path} becomes ${now}, and its table has the former name until then; migrate to a contract without the new ${path} first`,
+        2,
+      );
+  }
   const dropped = stored.collections.flatMap((before): DroppedPart[] => {
     const { table, path, words } = before;
     const after = kept.find((each) => each.stored === before);

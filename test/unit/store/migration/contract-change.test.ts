@@ -92,6 +92,28 @@ test.each([
   expect(await settled(changeTo(shelves({ ...others, sort: kind }), [rename]))).toThrow(reason);
 });
 
+test("a path that is renamed cannot be a new one at once", async () => {
+  const { paths, ...others } = JSON.parse(shelves(own).text);
+  const both = Object.fromEntries(
+    ["/shelves", "/racks"].flatMap((path) => [
+      [path, paths["/shelves"]],
+      [
+        `${path}/{id}`,
+        {
+          get: {
+            parameters: [{ name: "id", in: "path", required: true, schema: {} }],
+            responses: { 200: { description: "ok" } },
+          },
+        },
+      ],
+    ]),
+  );
+  const wanted = { text: JSON.stringify({ ...others, paths: both }) };
+  expect(await settled(changeTo(wanted, [["/shelves", "/racks"]]))).toThrow(
+    "/shelves becomes /racks, and its table has the former name until then; migrate to a contract without the new /shelves first",
+  );
+});
+
 test("a new property cannot have the former name of another", async () => {
   const { kind, ...others } = own;
   const renamed = await changeTo(shelves({ ...others, sort: kind }), [["kind", "sort"]]);
