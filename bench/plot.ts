@@ -67,7 +67,7 @@ export function plotOperations(result: Result): string {
     own: ["sqlite", "postgres"],
     legend: [
       ["own", "this server, on each engine"],
-      ["stored", "others on SQLite, without a history"],
+      ["stored", "others on SQLite"],
     ],
   });
 }

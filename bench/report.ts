@@ -70,8 +70,9 @@ function operationsSection({ scenarios }: Result): string {
 
 Requests a second to a collection whose ids the server chooses, and in parentheses how many times
 the creates of the same round that is. Replacements and changes are of 400 plants at random; each is
-a row in the history, too. **bun + bun:sqlite** is a bare server whose only thread has the database:
-the limit for reads on this runtime. **pocketbase** does not wait for the disk.
+a row in the history, too, also in **rust-operations**, which is axum and rusqlite with a thread that
+commits and one that reads. **bun + bun:sqlite** is a bare server whose only thread has the database:
+the limit for reads on this runtime. **pocketbase** does not wait for the disk. Neither has a history.
 
 ![Requests a second of this server and of others: gets, lists and changes over 64 connections](images/operations.svg)
 
