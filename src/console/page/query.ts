@@ -67,7 +67,14 @@ function filterName(field: FilterField): string | undefined {
   if (field === token || field === created) return name;
   if (filter === "") return undefined;
   const isFree = typedName.test(name) && !["token", "created"].includes(name.toLowerCase());
-  return isFree ? name : field === groupField() ? "group" : undefined;
+  return isFree ? name : field === groupField() ? groupName() : undefined;
+}
+
+/** A name that no field has. */
+function groupName(): string {
+  let free = "group";
+  while (collection.fields.some(({ name }) => name.toLowerCase() === free)) free += "_";
+  return free;
 }
 
 const typedName = /^[\p{L}_][\p{L}\p{N}_.-]*$/u;

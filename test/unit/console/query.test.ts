@@ -6,6 +6,7 @@ import { filterExamples, parseQuery, withFilter } from "../../../src/console/pag
 import { groupField, useContract } from "../../../src/console/page/shown-contract.ts";
 import { type PageField, pageContract } from "../../../src/console/page-contract.ts";
 import { plantStore } from "../../support/contracts.ts";
+import { readThings } from "../../support/descriptions.ts";
 
 useContract(pageContract(plantStore));
 
@@ -89,4 +90,12 @@ test("every tag is found again in the search that a click on it types", () => {
       ]);
     }),
   );
+});
+
+test("a group whose name cannot be typed leaves its word to a property named group", async () => {
+  const text = { type: "string" };
+  useContract(pageContract(await readThings({ properties: { "kind of": text, Group: text } })));
+  expect(parametersOf("group:a")).toEqual([["is.Group", "a"]]);
+  expect(parametersOf(withFilter("", groupField() as PageField, "b"))).toEqual([["is.kind of", "b"]]);
+  useContract(pageContract(plantStore));
 });
