@@ -116,7 +116,7 @@ function decimalKey(number: string): string {
   );
 }
 
-/** A text that is ordered as the instants of RFC 3339 are: seconds of UTC, and the digits below. */
+/** A text that is ordered as the instants of RFC 3339 are: seconds of UTC, and the first digits below. */
 function instantKey(time: string, dialect: Dialect): string {
   const number = (from: number | string, length: number) =>
     `CAST(substr(${time}, ${from}, ${length}) AS ${dialect === "sqlite" ? "integer" : "bigint"})`;
@@ -128,7 +128,8 @@ function instantKey(time: string, dialect: Dialect): string {
   const isUtc = `lower(substr(${time}, ${zone(0)}, 1)) = 'z'`;
   const offset = `CASE WHEN ${isUtc} THEN 0 ELSE (${number(zone(4), 2)} * 60 + ${number(zone(1), 2)}) * CASE WHEN substr(${time}, ${zone(5)}, 1) = '-' THEN -1 ELSE 1 END END`;
   const seconds = `((${day} * 24 + ${number(12, 2)}) * 60 + ${number(15, 2)} - ${offset}) * 60 + ${number(18, 2)}`;
-  const fraction = `CASE WHEN substr(${time}, 20, 1) = '.' THEN rtrim(substr(${time}, 21, length(${time}) - CASE WHEN ${isUtc} THEN 21 ELSE 26 END), '0') ELSE '' END`;
+  const least = dialect === "sqlite" ? "min" : "least";
+  const fraction = `CASE WHEN substr(${time}, 20, 1) = '.' THEN rtrim(substr(${time}, 21, ${least}(${comparedMax}, length(${time}) - CASE WHEN ${isUtc} THEN 21 ELSE 26 END)), '0') ELSE '' END`;
   return dialect === "sqlite"
     ? `CASE WHEN ${time} IS NOT NULL THEN printf('%012d', ${seconds}) || ${fraction} END`
     : // A text that is no time must not fail the statement that stores it.

@@ -325,6 +325,14 @@ for (const engine of engines)
       }
     });
 
+    test("a time with thousands of digits is stored, and found", async () => {
+      const due = `2024-01-01T00:00:00.${String(7n ** 4_000n)}Z`;
+      const { id } = await create("items", { name: "long", due });
+      expect((await list(`/items?due=${due}`)).ids).toEqual([id]);
+      expect((await list("/items?due=2024-01-01T00:00:00.0Z")).ids).not.toContain(id);
+      await request("DELETE", `/items/${id}`);
+    });
+
     test("after all of a day", async () => {
       const midnight = instant("2024-01-02T00:00:00Z");
       const after = (stored.items ?? []).filter(
