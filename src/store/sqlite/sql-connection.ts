@@ -21,7 +21,7 @@ export async function openReadConnection(
   let isOpen = false;
   const worker = new WorkerClient<typeof openReadThread>(new URL("./sql-worker", import.meta.url), {
     name: "sql",
-    callsMax: sqliteTraits.shortCallsMax,
+    short: { methods: ["page", "count"], callsMax: sqliteTraits.shortCallsMax },
     // One that cannot start rejects here.
     onFailed: (error) => isOpen && onFailed(error),
   });

@@ -46,10 +46,10 @@ export interface WorkerOptions {
   /** Called after each message to the worker, which may wait elsewhere than in its event loop. */
   readonly onPosted?: () => void;
   /**
-   * The calls that are with the worker at the same time, 1 by default, so that it need not wait for the
-   * next one. More than one need methods whose promises are settled when they are returned.
+   * Methods whose calls are short, and how many of them are with the worker at the same time, so that it
+   * need not wait for the next one. Their promises must be settled when they are returned.
    */
-  readonly callsMax?: number;
+  readonly short?: { readonly methods: readonly string[]; readonly callsMax: number };
   /** Called once, when the worker can serve no more calls. */
   readonly onFailed?: (error: Error) => void;
 }
@@ -141,11 +141,19 @@ export class WorkerClient<Opening extends Open> {
   }
 
   #sendNext(): void {
-    const next = this.#pending[this.#sent];
-    if (next === undefined || this.#sent === (this.#options.callsMax ?? 1)) return;
-    this.#sent++;
-    this.#worker.postMessage(next.message);
-    this.#options.onPosted?.();
+    for (let next = this.#pending[this.#sent]; next !== undefined; next = this.#pending[this.#sent]) {
+      const before = this.#pending[this.#sent - 1];
+      if (before !== undefined && !this.#isFollowed(before, next)) return;
+      this.#sent++;
+      this.#worker.postMessage(next.message);
+      this.#options.onPosted?.();
+    }
+  }
+
+  /** Whether a call is sent while the one before it is with the worker. */
+  #isFollowed(...calls: readonly PendingCall[]): boolean {
+    const { methods = [], callsMax = 1 } = this.#options.short ?? {};
+    return this.#sent < callsMax && calls.every(({ message }) => methods.includes(message.method));
   }
 }
 
