@@ -48,7 +48,8 @@ export function createdVersion(createdAt: number): bigint {
 export function nextVersion(before: bigint | undefined, editedAt = Date.now()): bigint {
   const random = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) >>> (32 - randomBits);
   const version = createdVersion(editedAt) | BigInt(random);
-  return before !== undefined && version <= before ? before + 1n : version;
+  // Not the next number: a plant that is created again in the same millisecond begins with the same one.
+  return before !== undefined && version <= before ? before + 1n + BigInt(random) : version;
 }
 
 /** When a plant was created and last changed, in milliseconds since the epoch, for responses. */
