@@ -1,23 +1,22 @@
-// npm run mutants [-- --all] [FILE...]: breaks one place of src at a time in a copy of the
-// tree, by the rows of mutants.md, and prints which test saw it. The exit code is 1 if one was not
-// seen.
+// npm run mutants [-- --all] [FILE...]: breaks one place of src or of the kit at a time in a copy of
+// the tree, by the tables in this folder, and prints which test saw it. With --all each runs against
+// the whole of npm test, also those that no test is known to see. The exit code is 1 if one was not
+// seen that should be.
 
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { rowsOf } from "../../support/markdown.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { copyRepository } from "../../support/repository-copy.ts";
 import { TemporaryFolder } from "../../support/server.ts";
+import { readMutants } from "./mutants.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const args = process.argv.slice(2);
 const runsAll = args.includes("--all");
 const wanted = args.filter((arg) => !arg.startsWith("-"));
 
-/** The text of a cell without the marks of code. */
-const textOf = (cell = "") => cell.replace(/^`|`$/g, "");
-const mutants = rowsOf(readFileSync(new URL("mutants.md", import.meta.url), "utf8"), /^\| `/)
-  .map((cells) => cells.map(textOf))
-  .filter(([file = ""]) => wanted.length === 0 || wanted.some((part) => file.includes(part)));
+const mutants = readMutants()
+  .filter(({ file }) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .filter(({ unseenBecause }) => runsAll || unseenBecause === undefined);
 
 using folder = new TemporaryFolder();
 const copy = folder.file("copy");
@@ -45,30 +44,21 @@ async function firstFailure(paths: readonly string[]): Promise<string | undefine
   return exitCode === 0 ? undefined : (failed ?? last);
 }
 
-const paths = new Set(mutants.map(([, , , , tests = ""]) => tests));
-const broken = await firstFailure([...paths]);
+const broken = await firstFailure([...new Set(mutants.flatMap(({ tests }) => tests))]);
 if (broken !== undefined) throw new Error(`the tests fail without a mutant: ${broken}`);
 
 let unseen = 0;
-for (const [file = "", text = "", replacement = "", breaks, tests = ""] of mutants) {
-  const path = `${copy}/src/${file}`;
+for (const { file, text, replacement, breaks, tests, unseenBecause } of mutants) {
+  const path = `${copy}/${file}`;
   const source = readFileSync(path, "utf8");
-  const count = source.split(text).length - 1;
-  if (count === 1)
-    writeFileSync(
-      path,
-      source.replace(text, () => replacement),
-    );
-  const seen = count === 1 ? await firstFailure([tests]) : undefined;
+  const [before, after, ...others] = source.split(text);
+  if (before === undefined || after === undefined || others.length > 0)
+    throw new Error(`${file} does not have this text once: ${text}`);
+  writeFileSync(path, before + replacement + after);
+  const seenBy = await firstFailure(tests);
   writeFileSync(path, source);
-  if (seen === undefined) unseen++;
-  const outcome =
-    count === 1
-      ? seen === undefined
-        ? "NOT SEEN"
-        : `seen by ${seen}`
-      : `NOT TRIED: its text is there ${count} times`;
-  process.stdout.write(`${file}: ${breaks}: ${outcome}\n`);
+  if (seenBy === undefined && unseenBecause === undefined) unseen++;
+  process.stdout.write(`${file}: ${breaks}: ${seenBy === undefined ? "NOT SEEN" : `seen by ${seenBy}`}\n`);
 }
 process.stdout.write(`${mutants.length - unseen} of ${mutants.length} mutants seen\n`);
 process.exitCode = unseen === 0 ? 0 : 1;

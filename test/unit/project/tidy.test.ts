@@ -1,11 +1,8 @@
 // Rules of the source tree that a linter does not check: layers, reserved imports, and headers.
 
 import { expect, test } from "bun:test";
-import { join } from "node:path";
 import { findImports, findLayer, readFiles, readSources } from "../../../scripts/layers.ts";
-import { rowsOf } from "../../support/markdown.ts";
-
-const root = new URL("../../..", import.meta.url).pathname;
+import { readMutants } from "../../long/mutants/mutants.ts";
 
 const sources = await readSources();
 
@@ -96,12 +93,9 @@ test("unit tests open no socket, start no process, and do not sleep", async () =
 });
 
 test("the text that a mutant replaces is once in its file", async () => {
-  const table = await Bun.file(join(root, "test/long/mutants/mutants.md")).text();
-  const rows = rowsOf(table, /^\| `/).map((cells) => cells.map((cell) => cell.replace(/^`|`$/g, "")));
-  const lost = rows.filter(([file, text = ""]) => {
-    const source = sources.find(({ path }) => path === `src/${file}`)?.text ?? "";
-    return source.split(text).length !== 2;
-  });
+  const lost = readMutants().filter(
+    ({ file, text }) => sources.find(({ path }) => path === file)?.text.split(text).length !== 2,
+  );
   expect(lost).toEqual([]);
 });
 
