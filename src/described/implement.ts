@@ -16,7 +16,7 @@ import { errorFormatOf } from "../openapi/description/error-shapes.ts";
 import { readAccess } from "../openapi/description/security.ts";
 import { Place } from "../openapi/document/place.ts";
 import { makeOperation, type Result, toReply } from "../plants/define-operation.ts";
-import { type OwnCall, ownCall, withinTime } from "../plants/own-operation.ts";
+import { type OwnCall, ownCall, runHandler } from "../plants/own-operation.ts";
 import type { CollectionTypes } from "../plants/own-store.ts";
 import { readDescribedBody } from "./described-body.ts";
 import { readDescribedParameters, type SentValues } from "./described-parameters.ts";
@@ -71,7 +71,7 @@ async function implementOne(
       return body instanceof ApiError ? body : { ...parameters, body: body?.value };
     },
     async handle(sent, call) {
-      const result = await withinTime(() => handle({ ...ownCall(call), ...sent }));
+      const result = await runHandler(() => handle({ ...ownCall(call), ...sent }));
       return result instanceof ApiError || result instanceof Response ? result : toReply(result, status);
     },
   });

@@ -1,6 +1,7 @@
 // Defines an operation of one's own, whose handler gets the store that it may change.
 
 import { ApiError } from "../base/errors.ts";
+import { withinTime } from "../base/time-limit.ts";
 import type { Operation } from "../http/operation.ts";
 import type { OperationCall } from "./define-operation.ts";
 import { type DeclaredInput, defineOperation, type OperationOptions } from "./define-operation.ts";
@@ -21,19 +22,12 @@ export function ownCall<Types extends CollectionTypes>(call: OperationCall): Own
 /** `--idle-seconds-max` would soon close the connection without a response. */
 const handlerMsMax = 60_000;
 
-/** Rejects if a handler has not responded after a time. What it does later is nobody's response. */
-export async function withinTime<Value>(
+/** Runs a handler; rejects if it has not responded after a time. Its later response is nobody's. */
+export function runHandler<Value>(
   handle: () => Promise<Value> | Value,
   msMax = handlerMsMax,
 ): Promise<Value> {
-  const late = Promise.withResolvers<never>();
-  const fail = () => late.reject(new Error(`An operation has not responded in ${msMax / 1_000} s`));
-  const timer = setTimeout(fail, msMax);
-  try {
-    return await Promise.race([Promise.try(handle), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withinTime(Promise.try(handle), msMax, "an operation");
 }
 
 /** An error for a handler to return or throw: by its name or number, or by the HTTP status. */
@@ -53,6 +47,6 @@ export function defineOwnOperation<
   return defineOperation<Declared, Body>({
     ...options,
     handle: (call: OperationCall & DeclaredInput<Declared, Body>) =>
-      withinTime(() => handle({ ...ownCall(call), parameters: call.parameters, body: call.body })),
+      runHandler(() => handle({ ...ownCall(call), parameters: call.parameters, body: call.body })),
   });
 }
