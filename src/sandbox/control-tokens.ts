@@ -37,10 +37,10 @@ export function tokensPart({
   token: fixedToken,
   reloadTokens,
 }: TokensDependencies): SandboxPart {
-  async function issue({ name, expiresInSeconds: seconds }: NewToken): Promise<Response> {
+  async function issue({ name, scopes, expiresInSeconds: seconds }: NewToken): Promise<Response> {
     const now = clock.now();
     const expiresAt = seconds === undefined ? null : Math.round(now + seconds * 1_000);
-    const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
+    const { token, record } = makeToken({ name, expiresAt, scopes }, { now, randomBytes });
     if (!(await store.tokens.add(record)))
       throw new AdminError(409, `There is a token named ${JSON.stringify(name)}; DELETE it first.`);
     await reloadTokens();

@@ -223,4 +223,6 @@ export interface NewToken {
   readonly name: string;
   /** Counted by the sandbox's clock. If left out, the token does not expire. */
   readonly expiresInSeconds?: number;
+  /** As the contract has them, with a space between two. If left out, the token may do everything. */
+  readonly scopes?: string;
 }

@@ -18,7 +18,7 @@ type FilterField = Pick<
   "name" | "filter" | "isRequired" | "isNullable" | "example" | "references"
 >;
 
-/** What the store knows of each plant: its filters come before those of fields with the same names. */
+/** The filters of what the store records of each plant come before those of fields of these names. */
 const ofStore = { isRequired: true, isNullable: false, references: "" };
 const token: FilterField = { ...ofStore, name: "token", filter: "text", example: "ci" };
 const created: FilterField = { ...ofStore, name: "created", filter: "time", example: "" };

@@ -128,12 +128,13 @@ function Row({ token, onOpen }: { token: TokenSummary; onOpen: (opened: Opened) 
   `;
 }
 
-function tokenFacts({ state, revoked, expires, lastUsed }: TokenSummary) {
+function tokenFacts({ state, scopes, revoked, expires, lastUsed }: TokenSummary) {
   const use = lastUsed === null ? "no use recorded" : html`used ${relativeTime(lastUsed)}`;
-  if (state === "revoked" && revoked !== null) return [html`revoked ${relativeTime(revoked)}`, use];
-  if (expires === null) return [use, "no expiry"];
+  const facts = scopes === null ? [use] : [html`only ${untrustedText(scopes)}`, use];
+  if (state === "revoked" && revoked !== null) return [html`revoked ${relativeTime(revoked)}`, ...facts];
+  if (expires === null) return [...facts, "no expiry"];
   return [
-    use,
+    ...facts,
     html`${state === "expired" ? "expired" : state === "rotated" ? "ends" : "expires"} ${relativeTime(expires)}`,
   ];
 }

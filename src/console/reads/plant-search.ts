@@ -18,7 +18,7 @@ import { parseId } from "../parameters.ts";
 export interface Filter {
   /** Each word must be contained in one of the searched fields. */
   readonly words: readonly string[];
-  /** What properties are compared with, by the names of parameters; see searchable. */
+  /** The values of comparisons, by the names of their parameters; see searchable. */
   readonly values?: Readonly<Record<string, unknown>>;
   /** Fields without a value. */
   readonly missing?: readonly Field[];
@@ -72,8 +72,8 @@ const rangePlantsMax = 1_000_000;
 const comparisons = { is: "eq", from: "gte", to: "lte", below: "lt" } as const;
 
 /**
- * A collection with filters of the time of creation, and of all properties but objects and lists. A value that the contract no longer
- * allows may still be stored.
+ * Adds filters of the time of creation, and of all properties but objects and lists. A value that
+ * the contract no longer allows may still be stored.
  */
 function searchable(collection: Collection): Collection {
   const fields = collection.fields.map((field) => ({ ...field, type: typeOfKind(field.type.kind) }));
@@ -113,7 +113,7 @@ export function parseFilter(collection: Collection, parameters: URLSearchParams)
   for (const [name, { parse, expected }] of Object.entries(filterParameters(searchable(collection)))) {
     const [text, property] = [parameters.get(name), name.slice(name.indexOf(".") + 1)];
     const { type } = collection.fields.find((field) => field.name === property) ?? {};
-    // Of a property that may be null the page has null, and the text of that word in quotes.
+    // For a property that may be null the page sends null, and the text of that word in quotes.
     const written = type?.kind.isNullable === true && text !== null ? unquoted(text) : text;
     if (written === null && text !== null) missing.add(property);
     if (written === null) continue;

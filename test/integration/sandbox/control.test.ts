@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { controlDocument } from "../../../src/sandbox/control-document.ts";
+import { sandboxOfThings } from "../../support/contract-sandbox.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -236,6 +237,21 @@ describe("tokens and the clock", () => {
     expect((await create(20n, "x", token)).status).toBe(401);
     expect((await sandbox.control("DELETE", "/tokens/ci%20%2F%20tests")).status).toBe(404);
     expect((await create(20n, "x", await issue({ name: "ci / tests" }))).status).toBe(200);
+  });
+
+  test("a token with scopes may do what they allow", async () => {
+    const post = { security: [{ oauth: ["things:write"] }] };
+    const securitySchemes = { oauth: { type: "oauth2", flows: {} } };
+    await using things = await sandboxOfThings({ post, more: { components: { securitySchemes } } });
+    for (const [scopes, status] of [
+      ["things:read", 403],
+      ["things:read things:write", 200],
+    ] as const) {
+      const { json } = await things.sandbox.control("POST", "/tokens", { name: scopes, scopes });
+      const headers = { Authorization: `Bearer ${(json as { token: string }).token}` };
+      expect((await things.request("POST", "/things", '{"id":1,"name":"a"}', headers)).status).toBe(status);
+    }
+    expect((await things.sandbox.control("POST", "/tokens", { name: "x", scopes: "" })).status).toBe(400);
   });
 
   test("what is not a token or a time is an error with what is right", async () => {
