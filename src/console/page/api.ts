@@ -1,6 +1,5 @@
 // Sends requests to the console's API.
 
-import { parseExactJson } from "../../json/exact-json.ts";
 import { collectionParameters } from "./shown-contract.ts";
 
 /** The result of a call as JSON carries it: a bigint becomes a string. */
@@ -70,19 +69,10 @@ export function postFile<Result>(
 /**
  * A call to the control of a sandbox. Returns null for a response without a body.
  *
- * @param path such as /clock, below the path of control.
- * @param body JSON.
+ * @param path such as /reset, below the path of control.
  */
-export function control<Result>(
-  method: "GET" | "PUT" | "POST" | "DELETE",
-  path: string,
-  body?: string,
-): Promise<Result> {
-  const init = {
-    method,
-    ...(body !== undefined && { headers: { "Content-Type": "application/json" }, body }),
-  };
-  return send(`api/sandbox${path}`, init, parseExactJson);
+export function control<Result>(method: "GET" | "POST" | "DELETE", path: string): Promise<Result> {
+  return send(`api/sandbox${path}`, { method });
 }
 
 /** Lets the browser download a response to its folder, without holding it in memory. */
@@ -108,17 +98,14 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-async function send(url: string, init: RequestInit, parse = JSON.parse) {
+async function send(url: string, init: RequestInit) {
   const response = await fetch(url, init).catch(() => {
     throw new RequestError(0, "The server is unreachable.");
   });
   if (response.status === 204) return null;
-  const json = await response
-    .text()
-    .then((text) => parse(text))
-    .catch(() => {
-      throw new RequestError(response.status, "The server's response is not valid JSON.");
-    });
+  const json = await response.json().catch(() => {
+    throw new RequestError(response.status, "The server's response is not valid JSON.");
+  });
   if (!response.ok) throw new RequestError(response.status, json.message);
   return json;
 }

@@ -1,4 +1,4 @@
-// The console of a sandbox in Chromium: reset, clock, rules, and the log of requests.
+// The console of a sandbox in Chromium: its reset, and the log of requests.
 
 import { afterAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
@@ -13,22 +13,12 @@ const consoleOf = (sandbox: RunningSandbox) => sandbox.controlUrl.replace(/\/san
 const section = (page: Page) => page.getByRole("region", { name: "Sandbox", exact: true });
 const requests = (page: Page) => page.getByRole("region", { name: "Recorded requests" });
 
-test.concurrent("the clock is advanced, set, and real again, and a reset removes plants and requests", async () => {
+test.concurrent("a reset removes plants and requests", async () => {
   await using sandbox = await RunningSandbox.startInProcess();
   await post(sandbox, plantJson(1n, "Ficus"));
   await browser.visit(consoleOf(sandbox), {}, async (page) => {
     await row(page, 1n).waitFor();
     await section(page).getByText(`POST ${sandbox.url}/plants`).waitFor();
-    const clock = section(page).getByRole("group", { name: "Clock" });
-    await clock.getByRole("button", { name: "+ 1 hour" }).click();
-    await section(page).getByText("The clock was advanced by an hour.").waitFor();
-    await clock.getByLabel("Time of the clock").fill("2031-05-06T07:08:09");
-    await clock.getByRole("button", { name: "Set" }).click();
-    await clock.getByText("6 May 2031").waitFor();
-    await clock.getByRole("button", { name: "Real time" }).click();
-    await clock.getByText("real", { exact: true }).waitFor();
-    expect((await sandbox.control("GET")).json).toMatchObject({ clock: { offsetSeconds: 0n } });
-
     await requests(page).getByRole("row").nth(1).waitFor();
     await section(page).getByRole("button", { name: "Reset" }).click();
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -36,32 +26,6 @@ test.concurrent("the clock is advanced, set, and real again, and a reset removes
     await page.getByText("There are no plants yet.").waitFor();
     await requests(page).getByText("No request yet.").waitFor();
     expect(await sandbox.resources()).toEqual([]);
-  });
-});
-
-test.concurrent("rules are added from examples as JSON, with exact ids, applied, and removed", async () => {
-  await using sandbox = await RunningSandbox.startInProcess();
-  await browser.visit(consoleOf(sandbox), { expectedFaults: [/ 400/] }, async (page) => {
-    const rules = section(page).getByRole("group", { name: "Rules" });
-    await rules.getByRole("button", { name: "Add a rule" }).click();
-    const dialog = page.getByRole("dialog");
-    const rule = dialog.getByLabel("Rule", { exact: true });
-    await dialog.getByLabel("Example").selectOption("One id fails");
-    expect(JSON.parse(await rule.inputValue())).toEqual({ match: { id: 42 }, outcome: { error: 50000 } });
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await rule.fill('{"outcome": {"error": 1}}');
-    await page.getByRole("button", { name: "Add rule" }).click();
-    await dialog.getByRole("alert").filter({ visible: true }).waitFor();
-    await rule.fill(
-      '{"match": {"id": 9223372036854775807}, "times": 1, "outcome": {"error": 50300, "commit": true}}',
-    );
-    await page.getByRole("button", { name: "Add rule" }).click();
-    await rules.getByText("id 9223372036854775807 → error 50300, commit true").waitFor();
-    expect((await post(sandbox, plantJson(9223372036854775807n, "Hoya"))).status).toBe(503);
-    expect((await post(sandbox, plantJson(9223372036854775807n, "Hoya"))).status).toBe(200);
-    await rules.getByText("1 of 1").waitFor();
-    await rules.getByRole("button", { name: /^Remove r\d/ }).click();
-    await rules.getByText("No rule: every request gets its real response.").waitFor();
   });
 });
 
@@ -101,12 +65,7 @@ test.concurrent("requests appear as they come, with both messages, and from a sa
 test.concurrent("light, dark and narrow pages of a sandbox are accessible, and nothing scrolls sideways", async () => {
   await using sandbox = await RunningSandbox.startInProcess();
   await post(sandbox, plantJson(9223372036854775807n, "x".repeat(500), "y".repeat(500)));
-  await fetch(`${sandbox.controlUrl}/rules`, {
-    method: "POST",
-    body: JSON.stringify({ match: { tag: "z".repeat(300) }, outcome: { error: 42900 } }),
-  });
   await browser.visitInEveryLook(consoleOf(sandbox), async (page) => {
-    await section(page).getByText("error 42900").waitFor();
     await requests(page).getByRole("button", { name: "Request 1", exact: true }).click();
     await requests(page).locator("pre").nth(1).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -116,7 +75,7 @@ test.concurrent("light, dark and narrow pages of a sandbox are accessible, and n
     expect(headings).not.toContain("Recent requests");
     await page.setViewportSize({ width: 320, height: 700 });
     await assertNoHorizontalScroll(page);
-    await section(page).getByRole("button", { name: "Add a rule" }).click();
+    await section(page).getByRole("button", { name: "Reset" }).click();
     await page.getByRole("dialog").waitFor();
     await assertNoHorizontalScroll(page);
   });
