@@ -18,6 +18,9 @@ function reasonColumn(collection: Collection): string {
   return name;
 }
 
+/** The reason at the end of a record of an earlier report; perhaps its cell was emptied. */
+const earlierReason = /[,;\t|](?:"?line \d+: \d{5} .*)?$/;
+
 /** The text of a report, record by record. */
 export class RejectionReport {
   readonly format: FormatName;
@@ -25,6 +28,8 @@ export class RejectionReport {
   #start = "";
   #delimiter: Delimiter = ",";
   #columns = 0;
+  /** Whether the file is a corrected report, whose reasons are replaced. */
+  #isReport = false;
   readonly #collection: Collection;
 
   /** @param format that of the file. */
@@ -35,9 +40,13 @@ export class RejectionReport {
 
   /** Is told the header of the file. */
   onHeader({ text, delimiter }: CsvHeader): void {
+    const name = reasonColumn(this.#collection);
+    const cells = csvCellsOf(text, delimiter) ?? [];
     this.#delimiter = delimiter;
-    this.#columns = csvCellsOf(text, delimiter)?.length ?? 0;
-    this.#start = `${text}${delimiter}${formatCsvCell(reasonColumn(this.#collection), delimiter)}\n`;
+    this.#isReport = foldedName(cells.at(-1) ?? "") === name;
+    this.#columns = cells.length - (this.#isReport ? 1 : 0);
+    const columns = this.#isReport ? text.slice(0, text.lastIndexOf(delimiter)) : text;
+    this.#start = `${columns}${delimiter}${formatCsvCell(name, delimiter)}\n`;
   }
 
   /**
@@ -50,11 +59,18 @@ export class RejectionReport {
       return Buffer.from(`${JSON.stringify({ line, column, error: code, message: error.message, text })}\n`);
     const start = this.#start;
     this.#start = "";
+    // Latin-1 keeps bytes as they are.
+    const record = this.#withoutReason(bytes === undefined ? text : Buffer.from(bytes).toString("latin1"));
+    const { cells, surplus } =
+      bytes === undefined ? this.#fit(record) : { cells: Buffer.from(record, "latin1"), surplus: "" };
     // One line, as it may follow an error of syntax.
-    const { cells, surplus } = bytes === undefined ? this.#fit(text) : { cells: bytes, surplus: "" };
     const reason = `line ${line}: ${code} ${error.message}${surplus}`.replaceAll(/\p{Cc}/gu, " ");
     const end = `${this.#delimiter}${formatCsvCell(reason, this.#delimiter)}\n`;
     return Buffer.concat([Buffer.from(start), Buffer.from(cells), Buffer.from(end)]);
+  }
+
+  #withoutReason(record: string): string {
+    return this.#isReport ? record.replace(earlierReason, "") : record;
   }
 
   /** A record with as many cells as the header, so that the reason stands in its column. */

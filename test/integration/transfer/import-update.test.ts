@@ -148,6 +148,11 @@ test("rejected records of CSV come back as they came, and are imported when they
   expect(lines).toContain('\n;4;x"y;6;');
   expect(lines).toContain("\n;5;Rosa;;");
 
+  // Imported again, a report has one reason for each record; a record that was filled up is accepted.
+  expect((await store.run("import", rejected)).stderr).toStartWith("1 created, 0 already stored, 3 rejected");
+  const withoutLines = (text: string) => text.replace(/\n;5;Rosa.*/, "").replaceAll(/line \d+/g, "line");
+  expect(withoutLines(readFileSync(`${rejected}.rejected.csv`, "utf8"))).toBe(withoutLines(lines));
+
   // Corrected in an editor.
   const corrected = [
     ["twelve", "2"],
@@ -160,7 +165,7 @@ test("rejected records of CSV come back as they came, and are imported when they
     corrected.reduce((text, [from, to]) => text.replace(from, to), lines),
   );
   expect((await store.run("import", rejected)).stderr).toBe(
-    '4 created, 0 already stored, 0 rejected; warning: ignored the columns "Price", "reason"\n',
+    '3 created, 1 already stored, 0 rejected; warning: ignored the columns "Price", "reason"\n',
   );
   expect(await store.exported()).toBe(
     '{"id":1,"name":"Ficus","tag":"tree"}\n{"id":2,"name":"Aloe \\"vera\\""}\n{"id":4,"name":"x\\"y"}\n' +
@@ -177,6 +182,7 @@ test("a record that is not UTF-8 keeps its bytes in the report, and is rejected 
   expect((await store.run("import", `${file}.rejected.csv`)).stderr).toContain(
     "0 created, 0 already stored, 1 rejected",
   );
+  expect(readFileSync(`${file}.rejected.csv.rejected.csv`)).toEqual(report);
   expect(await store.exported()).toBe('{"id":2,"name":"b"}\n');
 });
 
