@@ -10,12 +10,8 @@ import { DatabaseError } from "./driver.ts";
  * @param cause an error of the client library, or the reason.
  */
 export class ConnectionLost extends Error {
-  /** Whether waiting cannot help, so that nothing is retried. */
-  readonly isPermanent: boolean;
-
-  constructor(cause: unknown, isPermanent = false) {
+  constructor(cause: unknown) {
     super(errorReason(cause), { cause });
-    this.isPermanent = isPermanent;
   }
 }
 

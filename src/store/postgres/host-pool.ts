@@ -60,8 +60,6 @@ export class HostPool implements Queries {
   readonly #statementMsMax: number;
   /** Open sockets, also those that are still connecting. */
   readonly #sockets = new Set<Socket>();
-  /** Why a connection's statement did not wait for the standby, though it has committed. */
-  readonly #cancelledWaits = new WeakMap<ClientBase, string | undefined>();
   #traits: SessionTraits | undefined;
   #closing: Promise<void> | undefined;
 
@@ -81,9 +79,6 @@ export class HostPool implements Queries {
       onConnect: async (client: ClientBase) => {
         // Its query rejects; without a listener "error" would end the process.
         client.on("error", () => undefined);
-        client.on("notice", ({ routine, message }) => {
-          if (routine === "SyncRepWaitForLSN") this.#cancelledWaits.set(client, message);
-        });
         this.#traits = await openSession(client, limits);
       },
     });
@@ -184,8 +179,7 @@ export class HostPool implements Queries {
       return this;
     } catch (error) {
       if (classifyError(error) === "connectionLost") await this.#closeIdle();
-      const isPermanent = error instanceof ConnectionLost && error.isPermanent;
-      throw new ConnectionLost(`${this.name}: ${errorReason(error)}`, isPermanent);
+      throw new ConnectionLost(`${this.name}: ${errorReason(error)}`);
     }
   }
 
@@ -217,8 +211,6 @@ export class HostPool implements Queries {
     const connection = new Connection(client, statementMs);
     try {
       const result = await work(connection);
-      // A retry would find the plants, and acknowledge them.
-      if (this.#cancelledWaits.has(client)) throw new ConnectionLost(this.#cancelledWaits.get(client), true);
       client.release();
       return result;
     } catch (error) {

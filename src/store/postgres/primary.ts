@@ -34,8 +34,7 @@ export async function retry<Result>(
       return await work();
     } catch (error) {
       const failure = classifyError(error);
-      const isPermanent = error instanceof ConnectionLost && error.isPermanent;
-      const isRetryable = !isPermanent && (failure === "connectionLost" || failure === "retryable");
+      const isRetryable = failure === "connectionLost" || failure === "retryable";
       const elapsedMs = performance.now() - startedAt;
       if (!isRetryable || isAborted() || elapsedMs > retryMsMax) throw error;
       if (elapsedMs > silentMsMax) onSlow(errorReason(error));
@@ -109,10 +108,7 @@ export class Primary {
       return await Promise.any(this.#hosts.map((host) => host.check()));
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
-      const errors: readonly unknown[] = error.errors;
-      const reason = errors.map(errorReason).join("; ");
-      const isPermanent = errors.every((each) => each instanceof ConnectionLost && each.isPermanent);
-      throw new ConnectionLost(reason, isPermanent);
+      throw new ConnectionLost(error.errors.map(errorReason).join("; "));
     } finally {
       clearTimeout(slow);
     }

@@ -72,7 +72,7 @@ export async function openSession(
   };
   const found = await query(checkSql);
   const reason = refusalReason(found);
-  if (reason !== undefined) throw new ConnectionLost(reason, found.encoding !== "UTF8");
+  if (reason !== undefined) throw new ConnectionLost(reason);
   const parameters = Object.entries({
     // Commits wait for the disk and for the synchronous standby, if there is one.
     synchronous_commit: found.synchronous_commit === "remote_apply" ? "remote_apply" : "on",

@@ -58,49 +58,4 @@ describe.concurrent("settings with which commits could be lost", () => {
       );
     },
   );
-
-  test("a create whose wait for the standby is cancelled is not acknowledged", async () => {
-    await using database = await PostgresServer.start();
-    await using server = await RunningServer.startInProcess({ database: database.address("postgres") });
-    const target = await server.target();
-    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
-    await database.awaitMissingStandby();
-    const creating = post(target, plantJson(2n, "Monstera"));
-    await eventually(
-      "the wait is cancelled",
-      () =>
-        database.query(
-          "postgres",
-          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
-        ),
-      ({ length }) => length > 0,
-    );
-    expect((await creating).status).toBe(503);
-    await database.alterSystem("RESET synchronous_standby_names");
-    expect((await post(target, plantJson(2n, "Monstera"))).status).toBe(200);
-  });
-
-  test.each([
-    ["fsync", "has fsync off, so that commits can be lost; set it to on"],
-    ["full_page_writes", "has full_page_writes off, so that a power cut can tear pages"],
-  ])("a server does not start, and opens no further connection, while %s is off", async (name, reason) => {
-    await using database = await PostgresServer.start();
-    const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
-    await using server = await RunningServer.startInProcess({ database: address });
-    const target = await server.target();
-    const ready = async () => (await fetch(`${await server.adminUrl()}/readyz`)).text();
-    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
-
-    database.configure({ [name]: "off" });
-    await database.stop("SIGINT");
-    await database.run();
-    expect((await post(target, plantJson(2n, "Monstera"))).status).toBe(503);
-    expect(await ready()).toContain(reason);
-    const started = await runCommand(["serve", "--port", "0", "--admin-port", "off", "--database", address]);
-    expect(started.exitCode).toBe(1);
-    expect(started.stderr).toContain(`127.0.0.1:${database.port}: ${reason}`);
-
-    await database.alterSystem(`SET ${name} = on`);
-    expect((await post(target, plantJson(2n, "Monstera"))).status).toBe(200);
-  });
 });

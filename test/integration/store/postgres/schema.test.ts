@@ -11,7 +11,7 @@ import { sendJson } from "../../../support/contract-sandbox.ts";
 import { shelves } from "../../../support/contracts.ts";
 import { plantJson, post } from "../../../support/http.ts";
 import { logLines } from "../../../support/output.ts";
-import { sharedPostgres } from "../../../support/postgres.ts";
+import { PostgresServer, sharedPostgres } from "../../../support/postgres.ts";
 import { createStore, RunningServer, runCommand, withStore } from "../../../support/server.ts";
 import { unexpected } from "../../../support/stored-plants.ts";
 
@@ -130,24 +130,27 @@ test("without a schema, and with a newer one, the error says what to do", async 
   }
 });
 
-test("a database that is read-only or not in UTF-8 is rejected", async () => {
+test("a database that is read-only, not in UTF-8, or that may lose commits is rejected", async () => {
+  await using forgetful = await PostgresServer.start({ fsync: "off" });
+  await using torn = await PostgresServer.start({ full_page_writes: "off" });
   const latin1 = await database.newDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const readOnly = await database.newDatabase();
   await database.query("postgres", `ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
   const errors = await Promise.all(
-    // The encoding stays: nobody waits for another.
-    [`${latin1.address}?retry_timeout=3600`, `${readOnly.address}?retry_timeout=1`].map((address) =>
-      openingError(address),
+    [latin1.address, readOnly.address, forgetful.address("postgres"), torn.address("postgres")].map(
+      (address) => openingError(`${address}?retry_timeout=1`),
     ),
   );
   const reasons = [
     "has the encoding LATIN1; it must be UTF8: create a database with ENCODING 'UTF8'",
     "accepts no writes (a standby, or read-only)",
+    "has fsync off, so that commits can be lost; set it to on",
+    "has full_page_writes off, so that a power cut can tear pages; set it to on",
   ];
   for (const [index, { exitCode, stderr }] of errors.entries()) {
     expect(exitCode).toBe(1);
     expect(stderr).toStartWith("plantstore: ");
-    expect(stderr).toContain(`127.0.0.1:${database.port}: ${reasons[index]}`);
+    expect(stderr).toContain(`: ${reasons[index]}`);
   }
 });
 

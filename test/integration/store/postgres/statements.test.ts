@@ -183,22 +183,23 @@ test.each(["plants", "tokens", "token_version", "creators", "edits"])(
   },
 );
 
-test("a backslash in a literal is a backslash, whatever the database says", async () => {
-  const off = (database: string) => `ALTER DATABASE ${database} SET standard_conforming_strings = off`;
-  await using engine = await Engine.start("", off);
-  expect(await engine.inSession(String.raw`SELECT 'C:\new\tab' AS path`)).toEqual([
-    { path: String.raw`C:\new\tab` },
-  ]);
-});
-
-test("a database with a wrong encoding gets no plants and no retries, until it has the right one", async () => {
-  await using engine = await Engine.start("retry_timeout=60");
-  const [right, wrong] = [engine.name, `${engine.name}_latin1`];
-  await server.query("postgres", `ALTER DATABASE ${right} RENAME TO ${right}_utf8`);
-  await server.query("postgres", `CREATE DATABASE ${right} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
-  expect(await engine.create(ids(1n))).toEqual(["unavailable"]);
-  expect(engine.unavailable.join()).toContain("has the encoding LATIN1; it must be UTF8");
-  await server.query("postgres", `ALTER DATABASE ${right} RENAME TO ${wrong}`);
-  await server.query("postgres", `ALTER DATABASE ${right}_utf8 RENAME TO ${right}`);
-  expect(await engine.create(ids(1n))).toEqual(["created"]);
-});
+test.each([
+  ["off", "on"],
+  ["remote_write", "on"],
+  ["remote_apply", "remote_apply"],
+])(
+  "with synchronous_commit %s of the database that of a session is %s, and a backslash is a backslash",
+  async (given, used) => {
+    const settings = { synchronous_commit: given, standard_conforming_strings: "off" };
+    await using engine = await Engine.start("", (database) =>
+      Object.entries(settings)
+        .map(([name, value]) => `ALTER DATABASE ${database} SET ${name} = ${value}`)
+        .join("; "),
+    );
+    expect(
+      await engine.inSession(
+        String.raw`SELECT current_setting('synchronous_commit') AS used, 'C:\new\tab' AS path`,
+      ),
+    ).toEqual([{ used, path: String.raw`C:\new\tab` }]);
+  },
+);
