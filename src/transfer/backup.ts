@@ -7,7 +7,6 @@ import {
   constants,
   copyFileSync,
   existsSync,
-  linkSync,
   lstatSync,
   readlinkSync,
   rmSync,
@@ -64,7 +63,8 @@ export function backUp(database: string, file: string): CopiedStore {
     finish(copy, statSync(path).mode & ~process.umask());
     // Again, as the copy may have taken long.
     assertNew(file);
-    link(copy, file);
+    copy.rename();
+    fsyncDirectory(file);
     return copied;
   });
 }
@@ -171,11 +171,8 @@ function storeFilesAt(resolved: string): string[] {
 /** Throws an OperatorError if there is a file of a name, or one that would become part of it. */
 function assertNew(file: string): void {
   const [existing] = existsSync(file) ? [file] : storeFilesAt(file);
-  if (existing !== undefined) throw existsAlready(existing);
-}
-
-function existsAlready(file: string): OperatorError {
-  return new OperatorError(`${file} exists already; name another file for the backup`);
+  if (existing !== undefined)
+    throw new OperatorError(`${existing} exists already; name another file for the backup`);
 }
 
 function assertFree(target: string, path: string, overwrite: boolean): void {
@@ -191,20 +188,6 @@ function assertFree(target: string, path: string, overwrite: boolean): void {
 function finish(copy: PartialFile, mode: number): void {
   chmodSync(copy.path, mode & 0o666);
   fsyncFile(copy.path);
-}
-
-/** Gives a copy the name of a new file. Throws an OperatorError if another process has made that. */
-function link(copy: PartialFile, file: string): void {
-  try {
-    linkSync(copy.path, file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") throw existsAlready(file);
-    // Some file systems, such as exFAT, have no hard links.
-    if (code !== "EPERM" && code !== "ENOTSUP") throw error;
-    copy.rename();
-  }
-  fsyncDirectory(file);
 }
 
 /** Copies a store to a new file. No writer waits for it, but the WAL grows meanwhile. */

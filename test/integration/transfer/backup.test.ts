@@ -7,7 +7,7 @@ import { writeFailureMarker } from "../../../src/store/sqlite/disk-failure.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { plantstore, RunningServer, run, runCommand, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 
 /** A store with `count` plants, and a file that they can be imported from. */
@@ -121,17 +121,3 @@ function hasOpen(pid: number, file: string): boolean {
     return false;
   }
 }
-
-test("of backups to one name at once, one is made, and the others are refused", async () => {
-  using folder = new TemporaryFolder();
-  const database = await newStore(folder, "plants.db", 100);
-  const copy = folder.file("copy.db");
-  const results = await Promise.all(
-    Array.from({ length: 4 }, () => run(["backup", copy, "--database", database])),
-  );
-  expect(results.map(({ exitCode }) => exitCode).toSorted()).toEqual([0, 1, 1, 1]);
-  for (const { exitCode, stderr } of results)
-    if (exitCode === 1) expect(stderr).toContain("exists already; name another file for the backup");
-  expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
-  expect(await exported(`sqlite:${copy}`)).toBe(await exported(database));
-});

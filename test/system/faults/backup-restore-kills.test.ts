@@ -6,7 +6,6 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from "nod
 import { plantJson } from "../../support/http.ts";
 import { programPath } from "../../support/programs.ts";
 import { type CommandResult, plantstore, runIn } from "../../support/server.ts";
-import { exported } from "../../support/stored-plants.ts";
 import {
   argumentsOf,
   commandNames,
@@ -17,7 +16,8 @@ import {
   plantsIn,
   plantsWritten,
   setModes,
-} from "./backup-restore-setup.ts";
+} from "../../support/store-folders.ts";
+import { exported } from "../../support/stored-plants.ts";
 import { describeIfStrace } from "./strace.ts";
 
 const stores = await createStoreFolders();
@@ -52,7 +52,7 @@ describeIfStrace("under strace", () => {
   });
 
   const moments = {
-    backup: ["fsync:1", "fsync:4", "chmod:1", "fsync:5", "link:1", "fsync:6"],
+    backup: ["fsync:1", "fsync:4", "chmod:1", "fsync:5", "rename:1", "fsync:6"],
     restore: ["chmod:1", "fsync:1", "rename:1", "fsync:2", "unlink:1"],
   };
   for (const command of commandNames) {

@@ -14,8 +14,8 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
-import { type CommandResult, runCommand, TemporaryFolder } from "../../support/server.ts";
-import { storePlants } from "../../support/stored-plants.ts";
+import { type CommandResult, runCommand, TemporaryFolder } from "./server.ts";
+import { storePlants } from "./stored-plants.ts";
 
 export const commandNames = ["backup", "restore"] as const;
 export type CommandName = (typeof commandNames)[number];
@@ -82,6 +82,13 @@ export function expectSuccess({ exitCode, stderr }: CommandResult): void {
     exitCode: 0,
     stderr: expect.stringMatching(/^[^\n]*(?:, verified|were revoked since)\.\n$/),
   });
+}
+
+/** The command has changed nothing, and says why in one line. */
+export function expectRefusal({ exitCode, stderr }: CommandResult, refusal: RegExp, expectedCode = 1): void {
+  expect(stderr).toMatch(refusal);
+  expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  expect(exitCode).toBe(expectedCode);
 }
 
 export function setModes(folder: TemporaryFolder, mode: number): void {
