@@ -35,7 +35,10 @@ export class SharedBudget {
    * share. A caller that holds nothing has no share: a single item may take all of the resource.
    */
   allows(caller: string, amount: number): boolean {
-    const before = this.#held.get(caller)?.amount ?? 0;
+    return this.#allows(this.#held.get(caller)?.amount ?? 0, amount);
+  }
+
+  #allows(before: number, amount: number): boolean {
     const free = this.#max() - this.#used - amount;
     return free >= 0 && (before === 0 || before + amount <= timesFree * free);
   }
@@ -43,8 +46,8 @@ export class SharedBudget {
   /** Acquires an amount for a caller; false, and nothing acquired, if it is not allowed. */
   acquire(caller: string, amount: number): boolean {
     if (amount === 0) return true;
-    if (!this.allows(caller, amount)) return false;
     const held = this.#held.get(caller);
+    if (!this.#allows(held?.amount ?? 0, amount)) return false;
     if (held === undefined) this.#held.set(caller, { amount });
     else held.amount += amount;
     this.#used += amount;

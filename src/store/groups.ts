@@ -3,6 +3,7 @@
 // turns: whoever makes thousands of calls waits for his own, and others for one call of each
 // caller. Where calls may take long, the next turn is that of the caller who has taken the least time.
 
+import { BoundedMap } from "../base/bounded-map.ts";
 import { OperatorError } from "../base/operator-error.ts";
 
 /** A call has waited too long for its turn, and did not run. */
@@ -10,6 +11,9 @@ export class TurnTimeout extends OperatorError {}
 
 /** Nobody waits any more for the result of a call, which did not run. */
 export class CallerGone extends DOMException {}
+
+/** Callers whose time is remembered. */
+const callersMax = 1_000;
 
 interface GroupLimits {
   /** Calls in one group. */
@@ -41,7 +45,7 @@ export class Groups<Call, Result> {
   /** The calls of each caller that has some; the next turn is that of the first caller. */
   readonly #waiting = new Map<string, WaitingCall<Call, Result>[]>();
   /** The time, in milliseconds, at which each caller that was served lately may be served again. */
-  readonly #times = new Map<string, number>();
+  readonly #times = new BoundedMap<string, number>(callersMax);
   /** The time of the latest turn: a caller that comes anew has not saved any. */
   #time = 0;
   #underWay = 0;
@@ -100,16 +104,14 @@ export class Groups<Call, Result> {
 
   /** Start-time fair queueing: a turn begins where the caller's last one has ended. */
   #leastServed(first: string): string {
-    const timeOf = (caller: string) => this.#times.get(caller) ?? 0;
     let least = first;
-    for (const caller of this.#waiting.keys()) if (timeOf(caller) < timeOf(least)) least = caller;
-    this.#time = Math.max(this.#time, timeOf(least));
+    for (const caller of this.#waiting.keys()) if (this.#timeOf(caller) < this.#timeOf(least)) least = caller;
+    this.#time = this.#timeOf(least);
     return least;
   }
 
-  #charge(caller: string, ms: number): void {
-    for (const [each, time] of this.#times) if (time <= this.#time) this.#times.delete(each);
-    this.#times.set(caller, Math.max(this.#times.get(caller) ?? 0, this.#time) + ms);
+  #timeOf(caller: string): number {
+    return Math.max(this.#times.get(caller) ?? 0, this.#time);
   }
 
   async #runGroup(group: readonly WaitingCall<Call, Result>[]): Promise<void> {
@@ -124,7 +126,8 @@ export class Groups<Call, Result> {
       const results = await running.finally(() => {
         this.#underWay--;
         if (this.#limits.isTimed)
-          for (const { caller } of group) this.#charge(caller, performance.now() - startedAt);
+          for (const { caller } of group)
+            this.#times.set(caller, this.#timeOf(caller) + performance.now() - startedAt);
         this.#start();
       });
       for (const [index, { response }] of group.entries()) response.resolve(results[index] as Result);

@@ -1,7 +1,6 @@
 // Reads lists in the turns of their callers. One that takes long goes on with a connection of its own,
 // so that those of others, which are short, do not wait for it.
 
-import { BoundedMap } from "../base/bounded-map.ts";
 import { collectionOf } from "../contract/contract.ts";
 import { Turns } from "./groups.ts";
 import { ListCounts } from "./list-counts.ts";
@@ -17,10 +16,6 @@ const quickMs = 20;
 /** One turn of a list that takes long. */
 const turnMs = 100;
 
-/** How long it is expected to take long again. */
-const slowMs = 10_000;
-const slowMax = 1_000;
-
 /** Whether nobody waits any more for a result. */
 export type IsGone = () => boolean;
 
@@ -30,8 +25,6 @@ export class ListReads {
   readonly #quick: Turns;
   readonly #slow: Turns;
   readonly #counts = new ListCounts();
-  /** Until when each list is expected to take long. */
-  readonly #slowUntil = new BoundedMap<string, number>(slowMax);
   #slowSql: Promise<ReadConnection> | undefined;
 
   /** @param resources closes the connections. */
@@ -52,15 +45,9 @@ export class ListReads {
     const collection = collectionOf(this.#store.contract, query.table);
     const [first] = query.terms;
     const isSortedAtOnce = first !== undefined && !isIndexed(collection, first.key);
-    const key = keyOf(query);
-    const isSlow = (this.#slowUntil.get(key) ?? 0) > performance.now();
-    let found = isSlow
-      ? nothingFound(query)
-      : await this.#quick
-          .run(caller, () => this.#sql.page(query, quickMs), isGone)
-          .catch((error) => unfinished(error, query));
-    // Its first turn would be taken from others in vain.
-    if (found.rest !== undefined) this.#slowUntil.set(key, performance.now() + slowMs);
+    let found = await this.#quick
+      .run(caller, () => this.#sql.page(query, quickMs), isGone)
+      .catch((error) => unfinished(error, query));
     for (const startedAt = performance.now(); found.rest !== undefined; ) {
       const leftMs = startedAt + listMsMax - performance.now();
       if (leftMs <= 0) break;
@@ -81,7 +68,7 @@ export class ListReads {
 
   /** The number of plants that fit the conditions, see ListCounts. */
   total(caller: string, { table, conditions }: ListQuery): Promise<number | undefined> {
-    const key = keyOf({ table, conditions });
+    const key = keyOf(table, conditions);
     const all = { table, conditions, terms: [], after: undefined, offset: Number.MAX_SAFE_INTEGER };
     return this.#counts.total(key, async (lastMs) => {
       let [total, ms] = [0, lastMs];
@@ -121,20 +108,15 @@ export class ListReads {
   }
 }
 
-/** Tells lists apart. */
-function keyOf({ table, conditions, terms }: Partial<ListQuery>): string {
-  const text = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}n` : value);
-  return JSON.stringify([table, conditions, terms], text);
+/** Tells counts apart. */
+function keyOf(...list: unknown[]): string {
+  return JSON.stringify(list, (_, value) => (typeof value === "bigint" ? `${value}n` : value));
 }
 
 /** What a statement that was ended has found. */
 function unfinished(error: unknown, query: PageQuery): Page {
   if (!(error instanceof SqlTimeout)) throw error;
-  return nothingFound(query);
-}
-
-function nothingFound({ after, offset }: PageQuery): Page {
-  const rest = { after, offset };
+  const rest = { after: query.after, offset: query.offset };
   return { json: "[]", count: 0, end: undefined, hasMore: true, isFull: false, isCutShort: false, rest };
 }
 

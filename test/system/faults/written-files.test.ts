@@ -17,13 +17,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { writeFailureMarker } from "../../../src/store/sqlite/disk-failure.ts";
 import { plantJson } from "../../support/http.ts";
 import { describeUnless, programPath } from "../../support/programs.ts";
 import {
   type CommandResult,
   plantstore,
-  RunningServer,
   runCommand,
   runIn,
   TemporaryFolder,
@@ -360,13 +358,4 @@ test.each([
   const reports = readdirSync(folder.path).filter((file) => file.startsWith("wrong.ndjson.rejected"));
   expect(named.toSorted()).toEqual(reports.toSorted());
   for (const report of reports) expect(reportedLines(`${folder.path}/${report}`)).toEqual([1]);
-});
-
-test("the files beside a store are as private as the store", async () => {
-  await using server = await RunningServer.start();
-  const { path } = server;
-  await server.createToken();
-  writeFailureMarker(path, "a disk failed");
-  const suffixes = ["", "-wal", "-shm", "-disk-failed"];
-  expect(suffixes.map((suffix) => modeOf(path + suffix))).toEqual(suffixes.map(() => "600"));
 });

@@ -1,6 +1,6 @@
 // Shares of a bounded resource: what a caller may hold alone, and beside others.
 
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { SharedBudget } from "../../../src/store/fair-share.ts";
 
@@ -37,7 +37,8 @@ test("a caller's only body may take all that there is, a second one its share", 
   expect(budget.acquire("two", 0)).toBe(true);
 });
 
-test("of thousands of callers each is counted as long as it holds something", () => {
+test("of thousands of callers each is counted as long as it holds something, and then forgotten", () => {
+  using set = spyOn(Map.prototype, "set");
   const budget = new SharedBudget(() => 30_000);
   const callers = Array.from({ length: 3_000 }, (_, index) => `caller ${index}`);
   for (const caller of [...callers, ...callers]) expect(budget.acquire(caller, 2)).toBe(true);
@@ -45,6 +46,8 @@ test("of thousands of callers each is counted as long as it holds something", ()
   expect(budget.used).toBe(6_000);
   for (const caller of callers) budget.release(caller, 2);
   expect(budget.used).toBe(0);
+  const [held] = set.mock.contexts as Map<string, unknown>[];
+  expect(held?.size).toBe(1_024);
 });
 
 test("a caller cannot give back more than it holds", () => {

@@ -94,6 +94,15 @@ test("one caller's thousand calls delay another's by one", async () => {
   expect(order.length).toBe(1_001);
 });
 
+test("the times of callers that were served once are not kept for ever", async () => {
+  using set = spyOn(Map.prototype, "set");
+  const turns = new Turns(waitMsMax);
+  for (let caller = 0; caller < 3_000; caller++) await turns.run(String(caller), async () => undefined);
+  const maps = new Set(set.mock.contexts as Map<unknown, unknown>[]);
+  expect(maps.size).toBeGreaterThanOrEqual(2);
+  for (const map of maps) expect(map.size).toBeLessThanOrEqual(1_000);
+});
+
 test("turns follow from the time that callers have taken, also of one who comes back or comes anew", async () => {
   let now = 0;
   using _ = spyOn(performance, "now").mockImplementation(() => now);

@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -16,9 +17,12 @@ import { OperatorError } from "../../../../src/base/operator-error.ts";
 import type { Plant } from "../../../../src/contract/contract.ts";
 import { compiler } from "../../../../src/openapi/compiler.ts";
 import { toEntries } from "../../../../src/store/plant-store.ts";
+import { CheckpointSignals } from "../../../../src/store/sqlite/checkpoint-signals.ts";
 import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
 import { DiskFailureError, writeFailureMarker } from "../../../../src/store/sqlite/disk-failure.ts";
+import * as files from "../../../../src/store/sqlite/files.ts";
 import { SqlitePlants } from "../../../../src/store/sqlite/plants.ts";
+import { BatchSender } from "../../../../src/store/sqlite/shared-batch.ts";
 import { SqliteStore } from "../../../../src/store/sqlite/store.ts";
 import { Transactions } from "../../../../src/store/sqlite/transactions.ts";
 import { plantStore } from "../../../support/contracts.ts";
@@ -42,6 +46,21 @@ test("a commit is on stable storage: WAL mode, synchronous=FULL, STRICT tables",
       )
       .all(),
   ).toEqual([]);
+});
+
+test("a new store is on stable storage when it is open, and as private as the files beside it", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const umask = process.umask(0);
+  using fsyncs = spyOn(files, "fsyncFile");
+  using database = (await openDatabase(path, "create", { compiler })).database;
+  expect(fsyncs.mock.calls).toEqual([[`${path}-wal`], [folder.path]]);
+  writeFailureMarker(path, "a disk failed");
+  process.umask(umask);
+  const names = readdirSync(folder.path);
+  expect(names).toHaveLength(4);
+  expect(names.map((name) => statSync(folder.file(name)).mode & 0o777)).toEqual(names.map(() => 0o600));
+  expect(database.query("PRAGMA wal_autocheckpoint").values()).toEqual([[0n]]);
 });
 
 test("a store that another process is creating at the same time is opened when it has its lock", async () => {
@@ -156,7 +175,9 @@ test("the failure marker of a store that was moved away does not prevent a new s
 test("after a failed fsync of a commit every call rejects, and the store is marked", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const store = await SqliteStore.open(path, "create", unexpected, { compiler });
+  const checkpointThread = new CheckpointSignals(new BatchSender().buffer);
+  const opened = await openDatabase(path, "create", { compiler });
+  const store = SqliteStore.use(path, opened, unexpected, checkpointThread);
   using _ = spyOn(SqlitePlants.prototype, "create").mockImplementationOnce(() => {
     throw sqliteError("SQLITE_IOERR_FSYNC");
   });
@@ -168,6 +189,7 @@ test("after a failed fsync of a commit every call rejects, and the store is mark
   ])
     expect(await call().catch((error) => error)).toBeInstanceOf(DiskFailureError);
   expect(existsSync(`${path}-disk-failed`)).toBe(true);
+  expect(checkpointThread.hasDiskFailed).toBe(true);
   // A checkpoint would copy pages that may not be on the disk.
   expect(await store.close()).toBe(false);
 });

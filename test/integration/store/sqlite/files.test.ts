@@ -1,11 +1,13 @@
 // Store files that are removed, replaced or damaged.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { eventually } from "../../support/eventually.ts";
-import { plantJson, post } from "../../support/http.ts";
-import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
-import { exported, storePlants } from "../../support/stored-plants.ts";
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { toEntries } from "../../../../src/store/plant-store.ts";
+import { plant, plantStore } from "../../../support/contracts.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { plantJson, post } from "../../../support/http.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../../support/server.ts";
+import { exported, openedStore, storePlants } from "../../../support/stored-plants.ts";
 
 test("a store removed under a running server: plants get 503 until it is back, and none is lost", async () => {
   using folder = new TemporaryFolder();
@@ -64,10 +66,10 @@ test("damaged pages: their plants get 503, never a wrong response, and all other
 describe("a write-ahead log beside a file that it does not belong to", () => {
   /** A store whose newest plant is in its log only, as after a kill. */
   async function killedStore(folder: TemporaryFolder): Promise<string> {
-    const path = folder.file("plants.db");
-    await using server = await RunningServer.start({ database: `sqlite:${path}` });
-    expect((await post(await server.target(), plantJson(1n, "in the log"))).status).toBe(200);
-    await server.stop("SIGKILL");
+    const [open, path] = ["open.db", "plants.db"].map((name) => folder.file(name)) as [string, string];
+    await using store = await openedStore(`sqlite:${open}`);
+    await store.create(toEntries(plantStore, [plant({ id: 1n, name: "in the log" })]));
+    for (const suffix of ["", "-wal"]) copyFileSync(open + suffix, path + suffix);
     return path;
   }
 
@@ -124,7 +126,7 @@ describe("a write-ahead log beside a file that it does not belong to", () => {
     const backup = folder.file("backup.db");
     await runCommand(["backup", backup, "--database", `sqlite:${folder.file("other.db")}`]);
     {
-      await using server = await RunningServer.start({ database: `sqlite:${path}` });
+      await using server = await RunningServer.startInProcess({ database: `sqlite:${path}` });
       expect((await post(await server.target(), plantJson(1n, "in the log"))).status).toBe(200);
       renameSync(path, folder.file("away.db"));
       renameSync(backup, path);
@@ -133,7 +135,9 @@ describe("a write-ahead log beside a file that it does not belong to", () => {
       await server.stop();
     }
     expect(await exported(`sqlite:${path}`)).toBe(`${plantJson(2n, "other")}\n`);
-    renameSync(folder.file("plants.db.replaced-wal"), folder.file("away.db-wal"));
-    expect(await exported(`sqlite:${folder.file("away.db")}`)).toContain("in the log");
+    // Another file: this process has the first one open until it ends.
+    copyFileSync(folder.file("away.db"), folder.file("copy.db"));
+    renameSync(folder.file("plants.db.replaced-wal"), folder.file("copy.db-wal"));
+    expect(await exported(`sqlite:${folder.file("copy.db")}`)).toContain("in the log");
   });
 });
