@@ -36,7 +36,7 @@ machines better than the figures, but not exactly. Every store had a row for eac
 
 ![Creates a second of this server and of others, over 1, 64 and 256 connections](images/creates.svg)
 
-${markdownTable(["", ...pageMetrics, "ratio"], rows)}
+${generated(markdownTable(["", ...pageMetrics, "ratio"], rows))}
 
 **rust-group-commit** is the same design in Rust, with axum and rusqlite. **bun-bare** reads the body
 and answers a constant: the limit of any server on this runtime. **fastify** and **express + pg** commit
@@ -50,6 +50,11 @@ npm run bench -- report
 \`npm run bench\` lists the suites and their flags, such as \`--against COMMIT\`. Measured on
 ${machines.join("; on ")}.
 `;
+}
+
+/** Marks a table as generated, as `npm run update:reference` does. */
+function generated(table: string): string {
+  return `<!-- npm run bench report -->\n\n${table}\n\n<!-- end -->`;
 }
 
 /** Requests a second of each subject under each load, and what they are of its creates. */
@@ -76,7 +81,7 @@ the limit for reads on this runtime. **pocketbase** does not wait for the disk. 
 
 ![Requests a second of this server and of others: gets, lists and changes over 64 connections](images/operations.svg)
 
-${markdownTable(["", ...subjects], rows)}
+${generated(markdownTable(["", ...subjects], rows))}
 `;
 }
 
