@@ -2,14 +2,18 @@
 // change is stored with its history or not at all.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { dirname } from "node:path";
 import { readShardMaps, type ShardMap } from "../../../src/store/citus/shard-map.ts";
 import type { Queries } from "../../../src/store/postgres/host-pool.ts";
 import { CitusCluster, describeCitus } from "../../support/citus.ts";
 import { contractFile, sendJson, tokenHeaders } from "../../support/contract-sandbox.ts";
 import { eventually } from "../../support/eventually.ts";
+import { ShellSession, stoppingServers } from "../../support/guide.ts";
 import { type Answer, send } from "../../support/http.ts";
+import { codeBlocks } from "../../support/markdown.ts";
+import { reservePort } from "../../support/ports.ts";
 import type { PostgresServer } from "../../support/postgres.ts";
-import { createStore, RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { createStore, plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 describeCitus("operations on Citus nodes", () => {
   let cluster: CitusCluster;
@@ -133,6 +137,23 @@ describeCitus("operations on Citus nodes", () => {
     if (how === "killed") await worker.run();
     else worker.thaw();
   }
+
+  test("the commands of docs/scaling.md make a store of distributed plants, and serve it", async () => {
+    const { name, address } = await cluster.newDatabase();
+    const page = await Bun.file(new URL("../../../docs/scaling.md", import.meta.url)).text();
+    const block = codeBlocks(page).find(({ text }) => text.includes("create_distributed_table"));
+    using folder = new TemporaryFolder();
+    await using shell = new ShellSession(folder.path, {
+      PATH: `${dirname(plantstore)}:${process.env.PATH}`,
+      HOME: folder.path,
+      PLANTSTORE_PORT: String(reservePort()),
+      PLANTSTORE_ADMIN_PORT: String(reservePort()),
+    });
+    const script = block?.text.replaceAll(/postgres:\/\/\S+@coordinator\/plants/g, address) ?? "";
+    expect(await shell.run(stoppingServers(script))).toEndWith("ready\n");
+    const shards = "SELECT count(*)::int AS shards FROM pg_dist_shard";
+    expect(await cluster.coordinator.query(name, shards)).toEqual([{ shards: 4 }]);
+  });
 
   test("what docs/backup.md dumps is restored into distributed tables of a new store", async () => {
     await using service = await start();

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Replacements, ShellSession } from "../../support/guide.ts";
+import { type Replacements, ShellSession, stoppingServers } from "../../support/guide.ts";
 import { KeyServer } from "../../support/identity-provider.ts";
 import { codeBlocks, outputAfter } from "../../support/markdown.ts";
 import { reservePort } from "../../support/ports.ts";
@@ -18,9 +18,6 @@ const root = new URL("../../..", import.meta.url).pathname;
 const programs = [18, 17, 16, 15, 14]
   .map((version) => `/usr/lib/postgresql/${version}/bin`)
   .find((path) => existsSync(join(path, "pg_dump")) && existsSync(join(path, "postgres")));
-
-/** A server that a page starts in the foreground. */
-const server = /^(?:bin\/)?plantstore (?:serve|sandbox)\b(?:.*\\\n)*.*(?<!&)$/gm;
 
 const storePlants = `plantstore migrate
 plantstore migrate --database postgres://owner@db1/plants
@@ -106,9 +103,9 @@ describeUnless(programs === undefined ? "install postgresql" : undefined, "the c
       });
       const perform = (text: string) =>
         shell.run(
-          [...replacements, ...addresses]
-            .reduce((done, [from, to]) => done.replaceAll(from, to), text)
-            .replaceAll(server, "$& 2>>log &\nplantstore ready --wait-seconds-max 60\nkill $! && wait $!"),
+          stoppingServers(
+            [...replacements, ...addresses].reduce((done, [from, to]) => done.replaceAll(from, to), text),
+          ),
         );
       await perform(before);
       const blocks = codeBlocks(readFileSync(join(root, page), "utf8"));
