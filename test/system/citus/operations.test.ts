@@ -151,7 +151,8 @@ describeCitus("operations on Citus nodes", () => {
     });
     const script = block?.text.replaceAll(/postgres:\/\/\S+@coordinator\/plants/g, address) ?? "";
     expect(await shell.run(stoppingServers(script))).toEndWith("ready\n");
-    const shards = "SELECT count(*)::int AS shards FROM pg_dist_shard";
+    const shards =
+      "SELECT count(*)::int AS shards FROM pg_dist_shard WHERE logicalrelid = 'plants'::regclass";
     expect(await cluster.coordinator.query(name, shards)).toEqual([{ shards: 4 }]);
   });
 

@@ -51,8 +51,9 @@ const pages: Readonly<Record<string, Page>> = {
   "docs/console.md": {
     replacements: [
       ["plantstore password", "echo 'a password for this test' | plantstore password"],
+      ["HASH_FILE=admin-password-hash ", "HASH_FILE=admin-password-hash\n"],
       ["PLANTSTORE_ADMIN_PASSWORD_HASH_FILE", "export PLANTSTORE_ADMIN_PASSWORD_HASH_FILE"],
-      ["10.0.0.5", "127.0.0.2"],
+      ["10.0.0.5", "0.0.0.0"],
     ],
   },
   "docs/sandbox.md": {
@@ -109,8 +110,9 @@ describeUnless(programs === undefined ? "install postgresql" : undefined, "the c
         );
       await perform(before);
       const blocks = codeBlocks(readFileSync(join(root, page), "utf8"));
-      const performed = blocks.filter(({ text }) => !without.some((word) => text.includes(word)));
-      for (const block of performed) {
+      const scripts = blocks.filter(({ text }) => !without.some((word) => text.includes(word)));
+      expect(scripts.map(({ language }) => language)).toContain("sh");
+      for (const block of scripts) {
         if (block.language === "sql")
           await perform(
             `psql --quiet --set ON_ERROR_STOP=1 postgres://postgres@db1/plants <<'END'\n${block.text}END`,
