@@ -92,6 +92,13 @@ const plantBugs: Readonly<Record<string, Bug>> = {
       setText(response, JSON.stringify(plantOf(request)));
     },
   },
+  storesThePlantOfAConflict: {
+    breaks: ["idempotence.different-content"],
+    request: (request, { seen }) => (seen.has(idOfCreate(request) ?? "-") ? rejection(40009) : undefined),
+    response: (response, request, { seen }) => {
+      if (fieldOf(response, "error") === 40009) seen.set(idOf(request) ?? "", "");
+    },
+  },
   storesNothing: {
     breaks: ["idempotence.different-content", "ids.notations", "ids.above-range"],
     request: (request, { seen }) => {
@@ -453,6 +460,7 @@ const plantBugs: Readonly<Record<string, Bug>> = {
   },
   sendsNoLength: altersHeader(["http.response-framing", "contract.token-of-each-request"], "Content-Length"),
   sendsNoDate: altersHeader(["http.date"], "Date"),
+  sendsADayThatIsNone: altersHeader(["http.date"], "Date", "Tue, 31 Feb 2026 10:00:00 GMT"),
   allowsCaches: altersHeader(["http.no-store"], "Cache-Control", "max-age=60"),
 };
 

@@ -47,9 +47,9 @@ export class RuleContext extends RuleCases {
     return text.replaceAll(newId, String(this.contents.idOfNumber(this.id())));
   }
 
-  /** Keeps a text that was made of the token out of the report. */
+  /** Keeps a text that was made of the token out of the report, also in percent-encoding. */
   secret(text: string): string {
-    this.state.secrets.add(text);
+    this.state.secrets.add(text).add(encodeURIComponent(text));
     return text;
   }
 
