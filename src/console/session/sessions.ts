@@ -4,6 +4,7 @@
 import { parse, serialize } from "hono/utils/cookie";
 import { AdminError } from "../../admin-pages/admin-responses.ts";
 import { randomBytes } from "../../auth/token.ts";
+import { BoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/server-event.ts";
 import { LoginLimit } from "./login-limit.ts";
 
@@ -14,6 +15,8 @@ export interface SessionOptions {
 }
 
 const sessionSeconds = 12 * 3_600;
+/** Beyond it the oldest ends. */
+const sessionsMax = 1_000;
 const idBytes = 32;
 const cookieNameBytes = 6;
 
@@ -28,7 +31,7 @@ export class Sessions {
    * The end of each session by the SHA-256 of its id. A look-up by hash does not leak an id through
    * its timing.
    */
-  readonly #expiries = new Map<string, number>();
+  readonly #expiries = new BoundedMap<string, number>(sessionsMax);
   readonly #limit: LoginLimit;
 
   constructor(options: SessionOptions) {
@@ -65,7 +68,6 @@ export class Sessions {
   async logIn(password: string, address: string, isSecure: boolean): Promise<string> {
     const { now } = this.#options;
     if (!(await this.checkPassword(password, address))) throw new AdminError(403, "Wrong password.");
-    for (const [hash, expiresAt] of this.#expiries) if (expiresAt <= now()) this.#expiries.delete(hash);
     const id = toBase64url(randomBytes(idBytes));
     this.#expiries.set(sha256(id), now() + sessionSeconds * 1_000);
     return this.#cookie(id, sessionSeconds, isSecure);

@@ -118,6 +118,7 @@ test("with a password the API requires a session, and probes do not", async () =
   expect((await anonymous.read("session")).json).toMatchObject({
     requiresPassword: true,
     isAuthenticated: false,
+    contract: null,
   });
   for (const path of ["livez", "readyz", "metrics"]) expect((await fetch(`${url}/${path}`)).status).toBe(200);
 
