@@ -5,30 +5,27 @@ import { AdminError } from "../admin-pages/admin-responses.ts";
 import type { TrustedProxies } from "../admin-pages/client-address.ts";
 import type { Sessions } from "../console/session/sessions.ts";
 
-/** User names that were accepted with the password. */
-const acceptedMax = 100;
-
 /**
  * Authenticates a request by the session of the console, or by HTTP Basic authentication (RFC 7617)
- * with any user name. Checking a password takes 0.3 seconds, so the hash of accepted
- * credentials is remembered. Rejects with an AdminError.
+ * with any user name. Checking a password takes 0.3 seconds, so the hash of the right one is
+ * remembered. Rejects with an AdminError.
  */
 export function passwordCheck(
   sessions: Sessions,
   proxies: TrustedProxies,
 ): (request: Request, peer: string) => Promise<void> {
-  const accepted = new Set<string>();
+  let accepted: string | undefined;
   return async (request, peer) => {
     if (sessions.isAuthenticated(request)) return;
     const credentials = auth(request);
     if (credentials === undefined)
       throw unauthenticated("Log in to the console, or send the password by HTTP Basic.");
-    const { username, password } = credentials;
-    const hash = Bun.SHA256.hash(`${username}:${password}`, "base64url");
-    if (accepted.has(hash)) return;
+    const { password } = credentials;
+    const hash = Bun.SHA256.hash(password, "base64url");
+    if (hash === accepted) return;
     const isRight = await sessions.checkPassword(password, proxies.clientAddress(request, peer));
     if (!isRight) throw unauthenticated("Wrong password.");
-    if (accepted.size < acceptedMax) accepted.add(hash);
+    accepted = hash;
   };
 }
 

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { BadRequestError } from "../../../src/admin-pages/admin-responses.ts";
+import type { ServerEvent } from "../../../src/base/server-event.ts";
 import { Imports } from "../../../src/console/calls/import-calls.ts";
 import type { ConsoleContext } from "../../../src/console/console-context.ts";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
@@ -79,6 +80,21 @@ test("one import runs at a time; one whose client has left ends after the batch 
     unchanged: created,
     message: null,
   });
+  // A reset of a sandbox ends those before it.
+  await imports.imports.stop();
+  expect(await start(imports, plantLines(0, 1))).toMatchObject({ unchanged: 1, message: null });
+});
+
+test("a store that fails ends an import with a message, and the log has the reason", async () => {
+  const emitted: ServerEvent[] = [];
+  const error = new Error("the disk is full");
+  const store = { contract: plantStore, create: () => Promise.reject(error) };
+  const context = consoleContext({ store, emit: (event) => void emitted.push(event) });
+  expect(await start({ imports: new Imports(), context }, plantLines(0, 1))).toMatchObject({
+    created: 0,
+    message: "Internal error; see the server's log.",
+  });
+  expect(emitted).toContainEqual({ kind: "internalError", requestId: "console import", error });
 });
 
 test("a file is read at the pace of the store", async () => {

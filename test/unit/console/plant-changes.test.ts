@@ -8,7 +8,6 @@ import { PlantChanges } from "../../../src/console/calls/plant-changes.ts";
 import type { Collection } from "../../../src/contract/contract.ts";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
 import { readContract } from "../../../src/openapi/description/read-contract.ts";
-import { EditRun } from "../../../src/plants/edits.ts";
 import { toEntries } from "../../../src/store/plant-store.ts";
 import { consoleContext, contractWith, MemoryContext, statusOf } from "../../support/console.ts";
 import { plant, plantStore, type SingleContract } from "../../support/contracts.ts";
@@ -222,29 +221,36 @@ test("the history of a plant has its newest edits, and undoes them", async () =>
   expect([edits.length, isComplete]).toEqual([100, false]);
 });
 
-test("an undo that fails halfway reports what it has undone", async () => {
-  const plants = roses(300);
-  await using context = await MemoryContext.of(plants);
-  const deletion = new EditRun(context.store, { by: "console" });
-  await deletion.edit(
-    plantStore,
-    plants.map(({ id }) => ({ id, expected: "any", replacement: undefined })),
-  );
-  let calls = 0;
-  const store: Pick<typeof context.store, "contract" | "edit" | "openSql"> = {
-    contract: plantStore,
-    openSql: () => context.store.openSql(),
-    edit: async (edits) => {
+test("an edit and an undo that fail halfway report what they have made, and what changes meanwhile is left", async () => {
+  await using context = await MemoryContext.of(roses(600));
+  let edit: typeof context.store.edit;
+  const store = { contract: plantStore, edit: (edits: Parameters<typeof edit>[0]) => edit(edits) };
+  const changes = new PlantChanges(consoleContext({ ...context, store }));
+  const failSecond = () => {
+    let calls = 0;
+    edit = async (edits) => {
       if (++calls === 2) throw new Error("the disk is full");
       return context.store.edit(edits);
-    },
+    };
   };
-  const changes = new PlantChanges(consoleContext({ ...context, store }));
-  expect(await settled(changes.undo({ run: deletion.id, id: "" }, "::1"))).toThrow("the disk is full");
+  const deletion = { plants: await shown(context), change: "delete", value: "" };
+  failSecond();
+  expect(await settled(changes.edit(deletion, client))).toThrow("the disk is full");
+  const deleted = 600 - context.store.count(plantStore);
+  expect(deleted).toBeWithin(1, 600);
+  expect(context.emitted.splice(0)).toMatchObject([{ message: "plants edited", fields: { deleted } }]);
+
+  edit = async (edits) => edits.map(() => "changed");
+  const rest = await shown(context);
+  const left = { edited: 0, left: { length: 600 - deleted } };
+  expect(await changes.edit({ ...deletion, plants: rest }, client)).toMatchObject(left);
+  edit = (edits) => context.store.edit(edits);
+  const { run } = await changes.edit({ ...deletion, plants: rest }, client);
+  context.emitted.length = 0;
+  failSecond();
+  expect(await settled(changes.undo({ run, id: "" }, client))).toThrow("the disk is full");
   const restored = context.store.count(plantStore);
-  expect(restored).toBeWithin(1, 300);
-  expect(context.emitted).toEqual([
-    expect.objectContaining({ message: "plants edited", fields: expect.objectContaining({ restored }) }),
-  ]);
+  expect(restored).toBeWithin(1, 600 - deleted);
+  expect(context.emitted).toMatchObject([{ message: "plants edited", fields: { restored } }]);
   expect(context.created).toBe(restored);
 });

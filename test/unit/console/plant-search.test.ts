@@ -1,6 +1,7 @@
-// A search of the console that takes longer than its time limit.
+// A search of the console that takes longer than its time limit, and the reads of an export.
 
 import { expect, spyOn, test } from "bun:test";
+import { exportPlants } from "../../../src/console/calls/plant-calls.ts";
 import { searchPlants } from "../../../src/console/reads/plant-search.ts";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
 import { MemoryContext } from "../../support/console.ts";
@@ -38,4 +39,20 @@ test.each([true, false])("it continues where it ended: descending %p", async (is
   expect(ids).toEqual(isDescending ? matching.toReversed() : matching);
   expect(parts).toBeGreaterThan(2);
   expect(compared).toBe(3_000);
+});
+
+test("an export reads a mebibyte of plants at a time", async () => {
+  const plants = Array.from({ length: 5 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(700_000) }));
+  await using context = await MemoryContext.of(plants);
+  const sql = await context.reader();
+  const read: number[] = [];
+  const query: typeof sql.query = async (...call) => {
+    const rows = await sql.query(...call);
+    if (rows.some((row) => "name" in row)) read.push(rows.length);
+    return rows as never;
+  };
+  const counting = { ...context, reader: async () => ({ ...sql, query }) };
+  const response = await exportPlants(counting, new URLSearchParams({ format: "ndjson" }));
+  expect((await response.text()).split("\n")).toHaveLength(6);
+  expect(read).toEqual([2, 2, 1]);
 });

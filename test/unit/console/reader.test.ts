@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { Reader } from "../../../src/console/reads/reader.ts";
+import { SqlTimeout } from "../../../src/store/sql-connection.ts";
 import { MemoryContext } from "../../support/console.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -14,7 +15,10 @@ test("a connection that fails is closed once, and another is opened; closing end
       const rejections: ((error: Error) => void)[] = [];
       return {
         ...(await context.reader()),
-        query: () => new Promise((_, reject) => rejections.push(reject)),
+        query: (sql) =>
+          sql === "slow"
+            ? Promise.reject(new SqlTimeout())
+            : new Promise((_, reject) => rejections.push(reject)),
         async [Symbol.asyncDispose]() {
           closed++;
           for (const reject of rejections.splice(0)) reject(new Error("the connection was closed"));
@@ -23,6 +27,8 @@ test("a connection that fails is closed once, and another is opened; closing end
     },
   });
   const first = await reader.open();
+  expect(await settled(first.query("slow"))).toThrow(SqlTimeout);
+  expect([await reader.open(), closed]).toEqual([first, 0]);
   const failing = settled(first.query("SELECT 1"));
   await first[Symbol.asyncDispose]();
   expect(await failing).toThrow("the connection was closed");

@@ -39,8 +39,10 @@ test("successes do not push errors out, which are in their order", () => {
   expect(list(recent, { code: "40101" }).ids).toEqual(["4", "2"]);
 });
 
-test("a long path is shortened", () => {
+test("long texts are shortened", () => {
   const recent = new RecentRequests(3, () => 0);
-  add(recent, record("1", { path: `/${"x".repeat(9_999)}` }));
-  expect(recent.list(new URLSearchParams()).requests.map(({ path }) => path.length)).toEqual([301]);
+  const [path, message, caller] = [`/${"x".repeat(9_999)}`, "y".repeat(9_999), "z".repeat(9_999)];
+  add(recent, record("1", { path, message, caller }));
+  const [listed] = recent.list(new URLSearchParams()).requests;
+  expect([listed?.path, listed?.message, listed?.token].map((text) => text?.length)).toEqual([301, 500, 500]);
 });

@@ -1,6 +1,7 @@
 // The log of requests: its numbers, its bounds, and those that wait for the next request.
 
 import { expect, test } from "bun:test";
+import { requestsPart } from "../../../src/sandbox/control-requests.ts";
 import {
   type LoggedRequest,
   logBytesMax,
@@ -60,4 +61,17 @@ test("waiting ends with the next request, also after the log was emptied, or wit
   await log.waitFor(2, aborting.signal);
   log.add(request());
   await late;
+});
+
+test("control returns 8 MiB of them at once", async () => {
+  const log = new RequestLog();
+  for (let count = 0; count < 10; count++) log.add(request(Buffer.alloc(2 ** 20)));
+  const list = requestsPart(log, () => undefined).routes["GET /sandbox/requests"];
+  const page = await list?.({
+    parameters: {},
+    query: { after: 0n, limit: 100n, wait: 0n },
+    signal: new AbortController().signal,
+    body: () => Promise.reject(new Error("no body is described")),
+  });
+  expect(await page?.json()).toMatchObject({ requests: { length: 8 }, next: 8, dropped: 0 });
 });
