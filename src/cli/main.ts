@@ -62,7 +62,7 @@ function createProgram(version: string, writeOut: (text: string) => void): Comma
   return (
     new Command(name)
       .description(
-        "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
+        "A durable server for the Plant Store contract, or for any OpenAPI description: exact 64-bit ids, bearer tokens.",
       )
       .version(version)
       // Before the lines are wrapped.
@@ -83,6 +83,7 @@ NAME_FILE with the path of a file that contains the value; the file that
 All commands except restore work while servers run.
 
 Examples:
+  ${name} sandbox --contract api.yaml
   ${name} serve --port 8080 --database sqlite:plantstore.db
   ${name} token create --name ci --expires 90d
   ${name} get 9007199254740993

@@ -44,7 +44,7 @@ type ImportConfig = Config<(typeof settingNames)[number]>;
 
 export function importCommand(): Command {
   const command = new Command("import")
-    .description("create plants from CSV or JSON; resumable: run again after an interruption")
+    .description("create resources from CSV or JSON; resumable: run again after an interruption")
     .argument("[file]", "the file, or - for standard input")
     .addHelpText(
       "after",

@@ -411,7 +411,7 @@ const commandSettings = {
     "--with-creation",
     "keep the times of creation and the names of tokens that the file has from export --with-creation",
   ),
-  importUpdate: toggle("--update", "replace stored plants that differ"),
+  importUpdate: toggle("--update", "replace stored resources that differ"),
   dryRun: toggle("--dry-run", "only print what an import would do"),
   quiet: toggle("--quiet", "print no progress, and no counts unless records were rejected"),
   sandboxToken: {
@@ -423,7 +423,7 @@ const commandSettings = {
   },
   sandboxSeed: text(
     "--seed <file>",
-    "plants that the sandbox starts with, and that a reset brings back: a file of CSV or JSON, a folder with such a file for each of several collections, or examples for those of the contract",
+    "resources that the sandbox starts with, and that a reset brings back: a file of CSV or JSON, a folder with such a file for each of several collections, or examples for those of the contract",
   ),
   sandboxRules: text(
     "--rules <file>",
