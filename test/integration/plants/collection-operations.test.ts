@@ -2,11 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { OperatorError } from "../../../src/base/operator-error.ts";
-import { wholeOf } from "../../../src/contract/contract.ts";
 import { listEdits } from "../../../src/plants/edits.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
-import { toEntries } from "../../../src/store/plant-store.ts";
-import { pageWork } from "../../../src/store/shared/page.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { type Answer, plantJson, post, send, sendTo, type Target } from "../../support/http.ts";
@@ -81,43 +78,6 @@ for (const engine of engines) {
       // HTTP/1.0, where a proxy checks a server, needs no Host.
       const head = `GET /plants?limit=1 HTTP/1.0\r\nAuthorization: Bearer ${target.token}`;
       expect(await exchangeRaw(target.url, `${head}\r\nConnection: close\r\n\r\n`)).toContain("200 OK");
-    });
-
-    test("a plant that is created while a page is read pushes none off it", async () => {
-      const { database } = resources.use(await engine.createTestStore());
-      await using store = await openedStore(database, () => undefined);
-      await using sql = await store.openSql();
-      const names = ["a", "b", "c"];
-      const plants = names.map((name, index) => plant({ id: 2_000n + BigInt(index), name }));
-      await store.create(toEntries(plantStore, plants));
-      let created = 1_000n;
-      const response = wholeOf(plantStore);
-      const page = {
-        table: plantStore.table,
-        response,
-        conditions: [],
-        after: undefined,
-        offset: 0,
-        size: 3,
-        bytesMax: 1_000,
-        url: "/plants",
-      };
-      // With an order a page takes two statements.
-      const work = pageWork(
-        store.contract,
-        sql,
-        { ...page, terms: [{ key: "id", isDescending: false }] },
-        1_000,
-      );
-      let [step, statements] = [work.next(), 0];
-      for (; step.done !== true; statements++) {
-        const [{ sql: text, parameters } = { sql: "" }] = step.value;
-        step = work.next([await sql.query(text, parameters)]);
-        await store.create(toEntries(plantStore, [{ id: --created, name: "meanwhile" }].map(plant)));
-      }
-      expect(statements).toBe(2);
-      expect(JSON.parse(step.value.json)).toMatchObject(names.map((name) => ({ name })));
-      expect(step.value).toMatchObject({ count: 3, end: { id: 2_002n }, hasMore: false });
     });
 
     test("a list or a deletion that the store fails is logged and counted", async () => {

@@ -204,12 +204,10 @@ describe.each(engines.filter(({ name }) => name !== "citus"))("on $name", ({ nam
 
   if (name === "sqlite")
     test("a query that creates would wait for too long is 503", async () => {
-      const count = (rows: number) =>
-        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows}) SELECT count(*) AS rows FROM n`;
-      const counted = (rows: number) =>
-        call(({ store }) => store.transaction(async (_, query) => await query(count(rows))));
-      expect((await counted(10)).status).toBe(200);
-      expect((await counted(20_000_000)).status).toBe(503);
+      const count =
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000000) SELECT count(*) AS rows FROM n";
+      const counted = await call(({ store }) => store.transaction(async (_, query) => await query(count)));
+      expect(counted.status).toBe(503);
     });
 
   /** Books a room for a night, if nobody has. */

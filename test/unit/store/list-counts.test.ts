@@ -32,3 +32,11 @@ test("a count that fails fails those who wait, and is made again", async () => {
   expect(await settled(counts.total("all", fail))).toThrow("gone");
   expect(await counts.total("all", async () => ({ total: 7, ms: 0 }))).toBe(7);
 });
+
+test("a list does not wait for a count that takes long", async () => {
+  using sleep = spyOn(Bun, "sleep").mockResolvedValue();
+  const counts = new ListCounts();
+  const endless = () => new Promise<never>(() => undefined);
+  expect(await counts.total("all", endless)).toBeUndefined();
+  expect(sleep).toHaveBeenCalledWith(1_000);
+});

@@ -194,6 +194,21 @@ test("after a failed fsync of a commit every call rejects, and the store is mark
   expect(await store.close()).toBe(false);
 });
 
+test("a store whose fsync fails while it is opened is marked", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  {
+    using _ = spyOn(files, "fsyncFile").mockImplementationOnce(() => {
+      throw Object.assign(new Error("EIO: i/o error, fsync"), { syscall: "fsync" });
+    });
+    const opened = SqliteStore.open(path, "create", unexpected, { compiler });
+    expect(await settled(opened)).toThrow("EIO");
+  }
+  expect(existsSync(`${path}-disk-failed`)).toBe(true);
+  await (await SqliteStore.open(path, "create", unexpected, { compiler }))[Symbol.asyncDispose]();
+  expect(existsSync(`${path}-disk-failed`)).toBe(false);
+});
+
 test("files that are not stores are rejected with advice, and not changed", async () => {
   using folder = new TemporaryFolder();
   const openingError = async (path: string, mode: "create" | "existing" = "create") => {

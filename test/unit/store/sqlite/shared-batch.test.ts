@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { type NewEntry, type Outcome, toEntries } from "../../../../src/store/plant-store.ts";
 import { DiskFailureError } from "../../../../src/store/sqlite/disk-failure.ts";
 import { BatchMemory, BatchSender, slot } from "../../../../src/store/sqlite/shared-batch.ts";
-import { plant, plantStore } from "../../../support/contracts.ts";
+import { onlyCollection, plant, plantStore, readSingle, shelves } from "../../../support/contracts.ts";
 import { anyPlant } from "../../../support/random.ts";
 
 const outcomes = ["created", "conflict", "unchanged", "unavailable"] as const;
@@ -65,6 +65,19 @@ test("a batch is accepted if its names and tags fit, however many bytes their ch
   expect(
     memory.accepts(toEntries(plantStore, [plant({ id: 1n, name: "x", tag: "x".repeat(2 ** 21) })])),
   ).toBe(false);
+});
+
+test("a batch is not accepted if its keys do not fit, or there are too many fields", async () => {
+  const memory = new BatchMemory([plantStore], new BatchSender().buffer);
+  const [entry] = toEntries(plantStore, [plant({ id: 1n, name: "x".repeat(Math.floor(2 ** 22 / 3)) })]);
+  expect(memory.accepts([entry as NewEntry])).toBe(true);
+  expect(memory.accepts([{ ...(entry as NewEntry), key: "k".repeat(22) }])).toBe(false);
+
+  const properties = Array.from({ length: 70 }, (_, index) => [`p${index}`, { type: "string" }]);
+  const wide = onlyCollection(await readSingle(shelves(Object.fromEntries(properties), [])));
+  const plants = Array.from({ length: 1_024 }, (_, id) => ({ id: BigInt(id), values: [] }));
+  expect(memory.accepts(toEntries(wide, plants.slice(0, 900)))).toBe(true);
+  expect(memory.accepts(toEntries(wide, plants))).toBe(false);
 });
 
 test("one batch is sent at a time, and the next one when its outcomes are read", async () => {

@@ -1,0 +1,84 @@
+// Pages of plants that change between the statements of a page.
+
+import { expect, test } from "bun:test";
+import { wholeOf } from "../../../../src/contract/contract.ts";
+import { newMigration } from "../../../../src/store/migration/migration.ts";
+import { toEntries } from "../../../../src/store/plant-store.ts";
+import { type Page, type PageQuery, pageWork } from "../../../../src/store/shared/page.ts";
+import { Database } from "../../../../src/store/sqlite/driver.ts";
+import { migrate } from "../../../../src/store/sqlite/migrations.ts";
+import { SqlitePlants } from "../../../../src/store/sqlite/plants.ts";
+import { sqliteTraits } from "../../../../src/store/sqlite/sql-reader.ts";
+import { runStatement } from "../../../../src/store/sqlite/sql-work.ts";
+import { Transactions } from "../../../../src/store/sqlite/transactions.ts";
+import { plant, plantStore } from "../../../support/contracts.ts";
+import { unexpected } from "../../../support/stored-plants.ts";
+
+/** Reads a page of nine plants, and runs a statement before the last one of it. */
+function pageOfNine(change: string, query: Partial<PageQuery>): Page {
+  using database = new Database(":memory:", { strict: true, safeIntegers: true });
+  migrate(database, "a store in memory", newMigration("sqlite", plantStore));
+  database.function("in_time", () => 1);
+  const plants = Array.from({ length: 9 }, (_, id) => plant({ id: BigInt(id), name: `plant ${id}` }));
+  new SqlitePlants(new Transactions(database), [plantStore], unexpected).create(
+    toEntries(plantStore, plants),
+    0,
+  );
+  const page: PageQuery = {
+    table: "plants",
+    response: wholeOf(plantStore),
+    conditions: [],
+    // With an order a page takes two statements.
+    terms: [{ key: "id", isDescending: false }],
+    after: undefined,
+    offset: 0,
+    size: 3,
+    bytesMax: 1_000,
+    url: "/plants",
+    ...query,
+  };
+  const work = pageWork(plantStore, sqliteTraits, page, 1_000);
+  let step = work.next();
+  for (let statements = 0; step.done !== true; statements++) {
+    if (statements === 1) database.run(change);
+    step = work.next(step.value.map((statement) => runStatement(database, statement)));
+  }
+  return step.value;
+}
+
+const idsOf = ({ json }: Page) => JSON.parse(json).map(({ name }: { name: string }) => name);
+
+test("a plant that is created between the statements of a page pushes none off it", () => {
+  const page = pageOfNine("INSERT INTO plants (id, name, created_at) VALUES (-1, 'new', 0)", {});
+  expect(idsOf(page)).toEqual(["plant 0", "plant 1", "plant 2"]);
+  expect(page).toMatchObject({ end: { id: 2n }, hasMore: true });
+});
+
+test("a page whose plants are all deleted between its statements is empty, and the next one begins after them", () => {
+  const page = pageOfNine("DELETE FROM plants WHERE id < 3", {});
+  expect(page).toMatchObject({ json: "[]", count: 0, end: { id: 2n }, hasMore: true });
+});
+
+test("a page whose last plants are deleted meanwhile has the others, and goes on after those that are gone", () => {
+  const page = pageOfNine("DELETE FROM plants WHERE id IN (1, 2)", {});
+  expect(idsOf(page)).toEqual(["plant 0"]);
+  expect(page).toMatchObject({ end: { id: 2n }, hasMore: true });
+  expect(pageOfNine("DELETE FROM plants WHERE id = 8", { after: { values: [6n], id: 6n } })).toMatchObject({
+    count: 1,
+    hasMore: false,
+  });
+});
+
+test("a page that is longer than its limit is cut, has one plant at least, and goes on after that", () => {
+  const control = "UPDATE plants SET name = replace(hex(zeroblob(10)), '0', char(1))";
+  for (const [bytesMax, count] of [
+    [1, 1],
+    [200, 1],
+    [400, 2],
+  ] as const) {
+    const page = pageOfNine(control, { bytesMax });
+    expect([bytesMax, page.count]).toEqual([bytesMax, count]);
+    expect(page).toMatchObject({ end: { id: BigInt(count - 1) }, hasMore: true, isCutShort: true });
+    expect(JSON.parse(page.json)).toHaveLength(count);
+  }
+});
