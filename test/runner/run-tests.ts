@@ -88,6 +88,12 @@ const postgresSettings = { max_connections: "400", max_wal_size: "256MB" };
  */
 const timings = "test/runner/timings.json";
 
+/**
+ * Whether each file's tests run in a random order, as .ci/run has it. Bun prints the seed;
+ * `--seed=N` repeats the order.
+ */
+const isRandom = process.env.PLANTSTORE_TEST_ORDER === "random";
+
 const [name = "", ...args] = process.argv.slice(2);
 const tier = tiers[name];
 if (tier === undefined) throw new Error(`the tiers are ${Object.keys(tiers).join(", ")}`);
@@ -130,6 +136,7 @@ async function runTier(
       `--timeout=${testMsMax}`,
       `--timings=${timings}`,
       "--only-failures",
+      ...(isRandom ? ["--randomize"] : []),
       "--reporter=junit",
       `--reporter-outfile=${report}`,
       ...(hasChromium ? [] : ["--path-ignore-patterns=test/system/browser/**"]),

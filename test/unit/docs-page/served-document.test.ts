@@ -7,10 +7,8 @@ import { validate as validate31 } from "@hyperjump/json-schema/openapi-3-1";
 import { pageHtml } from "../../../src/docs-page/page-html.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { toExactJson } from "../../../src/json/exact-json.ts";
-import { readContract } from "../../../src/openapi/description/read-contract.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
 import { operationNames } from "../../../src/plants/operation-settings.ts";
-import { sandboxOperations } from "../../../src/sandbox/described-operations/sandbox-operation.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { plantStore, readSingle } from "../../support/contracts.ts";
 
@@ -278,19 +276,4 @@ test("a part of YAML that stands at two places is changed at one of them", () =>
     type: "object",
     properties: { oops: { type: "string" } },
   });
-});
-
-test("a description of a thousand paths is served within seconds", async () => {
-  const get = { responses: { 200: { description: "ok" } } };
-  const paths = Object.fromEntries(
-    Array.from({ length: 1_000 }, (_, index) => [`/a${index}/{id}/b`, { get }]),
-  );
-  const text = JSON.stringify({ openapi: "3.1.0", info: { title: "Many", version: "1" }, paths });
-  const contract = await readContract({ text }, { isLenient: true });
-  const operations = sandboxOperations(contract.document, contract.otherOperations, contract.errors.shape);
-  expect(operations).toHaveLength(1_000);
-  const start = performance.now();
-  servedDocument(contract, operations);
-  // It took more than a minute when each path was compared with all others.
-  expect(performance.now() - start).toBeLessThan(10_000);
 });
