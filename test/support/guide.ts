@@ -111,8 +111,8 @@ export class BackgroundScript implements AsyncDisposable {
 
 /** Has a script stop each server that it starts in the foreground, once it is ready. */
 export function stoppingServers(script: string): string {
-  const server = /^plantstore (?:serve|sandbox)\b(?:.*\\\n)*.*(?<!&)$/gm;
-  return script.replaceAll(server, "$& 2>>log &\nplantstore ready --wait-seconds-max 60\nkill $! && wait $!");
+  const server = /^((?:bin\/)?plantstore (?:serve|sandbox)\b(?:.*\\\n)*.*?)(?<!&)(?: +#.*)?$/gm;
+  return script.replaceAll(server, "$1 2>>log &\nplantstore ready --wait-seconds-max 60\nkill $! && wait $!");
 }
 
 /** Commands of Bun for those of npm and Node. */

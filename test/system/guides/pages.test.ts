@@ -1,5 +1,5 @@
-// The pages for operators: the commands of each, in their order, in one shell and on one store. Only
-// addresses and ports are others, and a server is stopped once it is ready.
+// README and the pages for operators: the commands of each, in their order, in one shell and on one
+// store. Only addresses and ports are others, and a server is stopped once it is ready.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
@@ -34,6 +34,17 @@ interface Page {
 }
 
 const pages: Readonly<Record<string, Page>> = {
+  "README.md": {
+    before: `mkdir bin && ln -s "$(command -v plantstore)" bin/plantstore
+unset PLANTSTORE_DATABASE
+sed 's/Plant Store/Shop/' openapi.yaml >api.yaml`,
+    // The create with the first token is in test/integration/cli/command-line.test.ts.
+    without: ["TOKEN"],
+    replacements: [
+      ["npm ci", ""],
+      ["npm start", "bin/plantstore serve"],
+    ],
+  },
   "docs/transfer.md": {
     before: storePlants,
     hasDatabase: true,
