@@ -34,7 +34,7 @@ export const layers: readonly (readonly string[])[] = [
   // The core ends above this line.
   ["src/openapi/document"],
   ["src/openapi/schema"],
-  ["src/openapi/description", "src/openapi/default-contract.ts"],
+  ["src/openapi/description", "src/openapi/default-contract.ts", "src/openapi/plant-store.json"],
   ["src/openapi/files", "src/openapi/compiler.ts"],
   ["src/described"],
   ["packages/conformance/src/wire", "packages/conformance/src/plants"],

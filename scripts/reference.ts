@@ -1,11 +1,14 @@
 // npm run update:reference: writes the tables of settings, limits, commands, errors, metrics and log
-// lines into docs/, each between two comments.
+// lines into docs/, each between two comments, and the contract that openapi.yaml makes into
+// src/openapi/plant-store.json.
 
 import { join } from "node:path";
 import type { Command } from "commander";
 import { Metrics } from "../src/admin/metrics.ts";
 import { errorRegistry } from "../src/base/errors.ts";
 import { loadCommands } from "../src/cli/main.ts";
+import { compiledJson, plantStoreSource } from "../src/openapi/default-contract.ts";
+import { readContract } from "../src/openapi/description/read-contract.ts";
 import { groups, serverSettingNames, settings } from "../src/process/config/settings.ts";
 import { type LoggedEvent, lineOf } from "../src/process/log/log-lines.ts";
 
@@ -101,8 +104,11 @@ const advice: Readonly<Record<Exclude<LoggedEvent["kind"], "notice">, string>> =
   internalError: "Report it, with the stack.",
 };
 
+const plantStorePage = "src/openapi/plant-store.json";
+
 /** Writes the generated parts of a page anew. */
 export async function renderPage(page: string): Promise<string> {
+  if (page === plantStorePage) return `${compiledJson(await readContract(plantStoreSource))}\n`;
   let text = await textOf(page);
   for (const [, name, render] of parts.filter(([path]) => path === page)) {
     const [start, end] = [`<!-- update:reference ${name} -->\n`, "<!-- end -->"];
@@ -123,7 +129,7 @@ const parts: readonly (readonly [page: string, name: string, render: () => strin
   ["docs/monitoring.md", "log", renderLog],
 ];
 
-export const pages = new Set(parts.map(([page]) => page));
+export const pages = new Set([plantStorePage, ...parts.map(([page]) => page)]);
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>

@@ -1,9 +1,15 @@
 // The compiler that the core is given: from the text of a description to a contract. Its parts are
-// loaded when they are needed first.
+// loaded for another contract than the Plant Store's.
 
-import type { ContractCompiler } from "../contract/contract.ts";
+import type { Contract, ContractSource } from "../contract/contract.ts";
+import { plantStoreContract, plantStoreSource } from "./default-contract.ts";
 
-export const compiler: ContractCompiler = async (source) => {
+/** @param isLenient whether it is for a sandbox, see Contract. */
+export async function compiler(
+  source: ContractSource = plantStoreSource,
+  { isLenient = false } = {},
+): Promise<Contract> {
+  if (source.text === plantStoreSource.text) return plantStoreContract(isLenient);
   const { readContract } = await import("./description/read-contract.ts");
-  return await readContract(source ?? (await import("./default-contract.ts")).plantStoreSource);
-};
+  return await readContract(source, { isLenient });
+}

@@ -9,8 +9,7 @@ import { type ContractSource, openOperations } from "../contract/contract.ts";
 import type { CorsOrigins } from "../http/cors.ts";
 import type { Handler } from "../http/handler.ts";
 import type { Operation } from "../http/operation.ts";
-import { plantStoreSource } from "../openapi/default-contract.ts";
-import { readContract } from "../openapi/description/read-contract.ts";
+import { compiler } from "../openapi/compiler.ts";
 import type { OnUnavailable } from "../store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
 import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
@@ -92,7 +91,7 @@ export class Sandbox {
   /** Opens the store with its seeds and the token. Rejects with an OperatorError for a bad file. */
   static async open(options: SandboxOptions, onUnavailable: OnUnavailable): Promise<Sandbox> {
     const { seed, rules, token } = options;
-    const contract = await readContract(options.contract ?? plantStoreSource, { isLenient: true });
+    const contract = await compiler(options.contract, { isLenient: true });
     const [store, clock] = [new MemoryStore(contract, onUnavailable), new SandboxClock()];
     const notes = seed === undefined ? [] : await loadSeeds(seed, store);
     await storeFixedToken(store, token);

@@ -21,7 +21,6 @@ import { bytesOnDisk } from "./files.ts";
 import { findStore, readContractNumber } from "./migrations.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
-import { SqlReader } from "./sql-reader.ts";
 import { runWork } from "./sql-work.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -150,6 +149,8 @@ export class SqliteStore implements PlantStore {
   }
 
   async openSql(): Promise<ReadConnection> {
+    // The commit thread needs none of it.
+    const { SqlReader } = await import("./sql-reader.ts");
     return SqlReader.open(this.#path, this.contract);
   }
 

@@ -15,7 +15,6 @@ import { openDatabase } from "./connection.ts";
 import { DiskFailureError } from "./disk-failure.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { BatchSender } from "./shared-batch.ts";
-import { openReadConnection } from "./sql-connection.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
 export class SqliteWorkerStore implements PlantStore {
@@ -168,7 +167,9 @@ export class SqliteWorkerStore implements PlantStore {
     return walBytes(this.#path);
   }
 
-  openSql(): Promise<ReadConnection> {
+  async openSql(): Promise<ReadConnection> {
+    // A create needs none of it.
+    const { openReadConnection } = await import("./sql-connection.ts");
     return openReadConnection(this.#path, this.contract, this.#onFailed);
   }
 
