@@ -2,13 +2,14 @@
 // everything in it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, chownSync, copyFileSync, mkdirSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import packageJson from "../../../package.json";
 import { build, hostTarget, licensesName } from "../../../scripts/build.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { foreignCodeRun } from "../../support/foreign-code.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
+import { codeBlocks } from "../../support/markdown.ts";
 import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
 
 const folder = new TemporaryFolder();
@@ -68,6 +69,23 @@ test("replaced under a running server by `install`, which then still loads what 
     "Monstera",
   );
   expect((await after.stop()).exitCode).toBe(0);
+});
+
+test("it serves the contract and the operation of docs/guides/start-your-own-service.md", async () => {
+  const page = new URL("../../../docs/guides/start-your-own-service.md", import.meta.url);
+  const blocks = codeBlocks(await Bun.file(page).text());
+  for (const name of ["parcels.yaml", "operations.ts"]) {
+    const block = blocks.find(({ language }) => language.endsWith(` ${name}`));
+    writeFileSync(folder.file(name), block?.text ?? "");
+  }
+  await using server = await RunningServer.start({
+    database: `sqlite:${folder.file("parcels.db")}`,
+    program: executable,
+    args: ["--contract", folder.file("parcels.yaml"), "--extend", folder.file("operations.ts")],
+  });
+  const headers = { Authorization: `Bearer ${await server.createToken()}` };
+  const response = await fetch(`${server.url}/parcels/weight?sender=Ada`, { headers });
+  expect(await response.text()).toBe('{"weight":0}');
 });
 
 /** A user and group that no account needs to have. */
