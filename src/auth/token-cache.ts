@@ -74,7 +74,6 @@ export class TokenCache {
    */
   #latestChange: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  readonly #readIntervalMs: number;
   /** Undefined before the start, and where nobody has used a token for a minute. */
   #timer: Timer | undefined;
   #isStarted = false;
@@ -83,13 +82,9 @@ export class TokenCache {
   #recordedMinute: number;
   #recording: Promise<void> = Promise.resolve();
 
-  /**
-   * @param now milliseconds since the epoch: tokens expire by it.
-   * @param readInterval in milliseconds; shorter in tests.
-   */
-  constructor(store: TokenStore, now: () => number, emit: Emit, readInterval = readIntervalMs) {
+  /** @param now milliseconds since the epoch: tokens expire by it. */
+  constructor(store: TokenStore, now: () => number, emit: Emit) {
     this.#store = store;
-    this.#readIntervalMs = readInterval;
     this.#now = now;
     this.#emit = emit;
     this.#recordedMinute = startOfMinute(now());
@@ -103,7 +98,7 @@ export class TokenCache {
   }
 
   #wake(): void {
-    if (this.#isStarted) this.#timer ??= setInterval(() => this.#readAgain(), this.#readIntervalMs);
+    if (this.#isStarted) this.#timer ??= setInterval(() => this.#readAgain(), readIntervalMs);
   }
 
   #readAgain(): void {

@@ -20,6 +20,8 @@ interface ProxiedRequest {
 
 export async function startFaultyProxy(target: string, faults: Fault[]) {
   const requests: ProxiedRequest[] = [];
+  let faultsMet = 0;
+  const meet = () => void faultsMet++;
   const respond = async (incoming: IncomingMessage, response: ServerResponse) => {
     const { method = "", url = "" } = incoming;
     const headers = new Headers(incoming.headers as Record<string, string>);
@@ -30,20 +32,20 @@ export async function startFaultyProxy(target: string, faults: Fault[]) {
     // fetch itself repeats a request that is lost on a connection which it has used before.
     response.setHeader("Connection", "close");
     requests.push({ method, headers, body });
-    if (fault === "silent") return;
+    if (fault === "silent") return meet();
     if (typeof fault === "object") {
-      response.writeHead(fault.status, fault.headers).end("<html>of a proxy</html>");
+      response.writeHead(fault.status, fault.headers).end("<html>of a proxy</html>", meet);
       return;
     }
     const answer = await fetch(target + url, { method, headers, ...(body === "" ? {} : { body }) });
     const bytes = await answer.bytes();
     if (fault === "lost") {
       incoming.socket.destroy();
-      return;
+      return meet();
     }
     answer.headers.delete("Connection");
     response.writeHead(answer.status, Object.fromEntries(answer.headers));
-    if (fault === "half") response.write(bytes.subarray(0, bytes.length / 2));
+    if (fault === "half") response.write(bytes.subarray(0, bytes.length / 2), meet);
     else response.end(bytes);
   };
   const server = createServer((incoming, response) => void respond(incoming, response));
@@ -52,6 +54,8 @@ export async function startFaultyProxy(target: string, faults: Fault[]) {
     url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
     /** All requests so far, in the order of their arrival. */
     requests: requests as readonly ProxiedRequest[],
+    /** How many requests have met a fault that is complete on this side. */
+    faultsMet: () => faultsMet,
     [Symbol.dispose]: () => {
       server.closeAllConnections();
       server.close();

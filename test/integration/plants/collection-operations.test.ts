@@ -156,6 +156,7 @@ for (const engine of engines) {
       await using sql = await server.store.openSql();
       const { entries } = await listEdits(plantStore, sql, { id });
       for (const { before } of entries) expect(before).toEqual(plant({ id, name: "same" }));
+      await request("DELETE", `/plants/${id}`);
     });
 
     test("needs a token, offers no other method, and tells pages of the Link", async () => {

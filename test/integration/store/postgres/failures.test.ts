@@ -62,7 +62,7 @@ test("a transaction whose last statement fails changes nothing, and its connecti
 
 test("a statement that a hanging host does not answer is connectionLost", async () => {
   using proxy = await startHangingProxy(database.port);
-  const pool = connect(proxy.port, { statementMs: 500 });
+  const pool = connect(proxy.port, { statementMs: 200 });
   await pool.check();
   proxy.hang();
   expect(await failureOf("SELECT 1", pool)).toBe("connectionLost");
@@ -70,7 +70,7 @@ test("a statement that a hanging host does not answer is connectionLost", async 
 
 test("after one idle connection was found dead, the others are not tried", async () => {
   using proxy = await startHangingProxy(database.port);
-  const pool = connect(proxy.port, { statementMs: 500, connectMs: 1_000 });
+  const pool = connect(proxy.port, { statementMs: 200, connectMs: 1_000 });
   await Promise.all([1, 2].map(() => pool.query("SELECT pg_sleep(0.1)")));
   proxy.hang();
   expect(await pool.check().catch(classifyError)).toBe("connectionLost");
@@ -86,10 +86,15 @@ test("a statement on a pool that was closed is connectionLost, not an internal e
 });
 
 test("a pool whose connections are all busy is retryable", async () => {
-  const pool = connect(database.port, { connectMs: 1_000 });
-  const busy = Promise.all([1, 2].map(() => pool.query("SELECT pg_sleep(3)")));
+  const pool = connect(database.port, { connectMs: 300 });
+  const sleep = `SELECT pg_sleep(3600) AS "${crypto.randomUUID()}"`;
+  const busy = [1, 2].map(() => pool.query(sleep).catch(classifyError));
   expect(await pool.query("SELECT 1").catch(classifyError)).toBe("retryable");
-  await busy;
+  await database.query(
+    "postgres",
+    `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query = '${sleep}'`,
+  );
+  expect(await Promise.all(busy)).toEqual(["retryable", "retryable"]);
   await pool.close();
 });
 
