@@ -4,20 +4,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Contents } from "../../../packages/conformance/src/requests/contents.ts";
 import { rulesFor } from "../../../packages/conformance/src/rules/all-rules.ts";
-import { type Level, levels } from "../../../packages/conformance/src/rules/rule.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
-import { compiler } from "../../../src/openapi/compiler.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
-import { openServerStore } from "../../../src/store/open-store.ts";
 import { checkConformance, deadPaths, leftOutOf, reportText } from "../../support/conformance.ts";
 import { readSingle } from "../../support/contracts.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { TemporaryFolder } from "../../support/server.ts";
+import { openedStore } from "../../support/stored-plants.ts";
 import { type Bug, startBuggyServer } from "./buggy-server.ts";
 import { habits, planted } from "./bugs.ts";
-
-/** Bun compares Expect exactly. */
-const notHeld = "http.expect-continue-case";
 
 /** Rules that no request provokes for certain, or that have nothing to try with a list. */
 const mayBeSkipped = ["errors.retry-after", "errors.other-method"];
@@ -33,24 +28,13 @@ async function startService(text: string) {
   const rules = rulesFor(contents).filter(({ unfit }) => unfit === undefined);
   const operations = collectionOperations(contents.collection);
   const folder = resources.use(new TemporaryFolder());
-  const store = await openServerStore(
-    `sqlite:${folder.file("store.db")}`,
-    "create",
-    { onUnavailable: () => undefined, onTaskFailed: () => undefined, onFailed: () => undefined },
-    { compiler, contract: { text } },
-  );
+  const store = await openedStore(`sqlite:${folder.file("store.db")}`, undefined, { text });
   const service = resources.use(await startInProcess({ store, basePath: "", operations }));
-  const target = await service.target();
-  const { token } = target;
+  const { token } = await service.target();
   return {
     contents,
     rules,
     operations,
-    /** Checks the service itself, with the rules of a level. */
-    async checkOwn(level: Level) {
-      const chosen = rules.filter((rule) => rule.level === level && rule.id !== notHeld);
-      return chosen.length === 0 ? [] : (await checkConformance(target, { contents, rules: chosen })).results;
-    },
     /** Checks a server with a bug, with the rules that are named, as far as the contract has them. */
     async check(bug: Bug, ids: readonly string[]) {
       using buggy = await startBuggyServer((request) => service.server.fetch(request), token, bug);
@@ -79,8 +63,9 @@ for (const { contract, text, bugs, leftOut } of planted)
       if (leftOut !== undefined) expect(leftOutOf(contents)).toEqual(leftOut);
     });
 
-    test.concurrent.each(levels)("a server keeps the rules of %s", async (level) => {
-      const results = await service.checkOwn(level);
+    test("the server of the bugs keeps all rules if it has none", async () => {
+      const ids = service.rules.map(({ id }) => id);
+      const { results } = await service.check({ breaks: [] }, ids);
       const unchecked = results.filter(({ outcome }) => outcome !== "holds");
       expect(
         unchecked.filter(({ rule, outcome }) => outcome === "fails" || !mayBeSkipped.includes(rule.id)),
@@ -103,15 +88,6 @@ for (const { contract, text, bugs, leftOut } of planted)
     });
 
     if (contract !== plants.contract) return;
-
-    test("the server of the bugs keeps all rules if it has none", async () => {
-      const report = await service.check(
-        { breaks: [] },
-        service.rules.map(({ id }) => id),
-      );
-      const broken = report.results.filter(({ outcome }) => outcome !== "holds");
-      expect(broken.map(({ rule }) => rule.id)).toEqual(["errors.retry-after"]);
-    });
 
     test.concurrent.each(habits)("a server that %s keeps %p", async (_, keeps, habit) => {
       const report = await service.check(habit, keeps);

@@ -1,20 +1,25 @@
 // The kit with a contract of three collections: checks each of them, and reports by collection.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { compiler } from "../../../src/openapi/compiler.ts";
 import { readContract } from "../../../src/openapi/description/read-contract.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
-import { openServerStore } from "../../../src/store/open-store.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { runCommand, TemporaryFolder } from "../../support/server.ts";
+import { openedStore } from "../../support/stored-plants.ts";
 import { type Bug, setText, startBuggyServer, textOf } from "./buggy-server.ts";
 import { altersText } from "./kinds-of-bugs.ts";
 
 const file = contractFile("estate.yaml");
 const text = await Bun.file(file).text();
 const names = ["parcels", "couriers", "special-events"];
+
+/** The contract with ids of couriers that the rules cannot make. */
+const coded = text.replaceAll(
+  /(?<=courierId(?:: |, in: path, required: true, schema: )\{ type: string, )format: uuid(?:, examples: \[.*?\])?/g,
+  'pattern: "^C[0-9]{9}$"',
+);
 
 const resources = new AsyncDisposableStack();
 afterAll(() => resources.disposeAsync());
@@ -24,12 +29,7 @@ let token: string;
 
 beforeAll(async () => {
   const { collections } = await readContract({ text });
-  const store = await openServerStore(
-    `sqlite:${folder.file("store.db")}`,
-    "create",
-    { onUnavailable: () => undefined, onTaskFailed: () => undefined, onFailed: () => undefined },
-    { compiler, contract: { text } },
-  );
+  const store = await openedStore(`sqlite:${folder.file("store.db")}`, undefined, { text });
   const operations = collections.flatMap((each) => collectionOperations(each));
   service = resources.use(await startInProcess({ store, basePath: "", operations }));
   ({ token } = await service.target());
@@ -59,24 +59,6 @@ test("a server keeps the rules of all collections, and the report has a part for
   expect(stdout).toMatch(/\n\nIn all \d+ of \d+ rules hold, 0 do not, \d+ do not apply, in \S+ s\n$/);
 });
 
-test("a sandbox keeps the rules of all collections", async () => {
-  await using sandbox = await RunningSandbox.startInProcess({ args: ["--contract", file] });
-  const args = ["--contract", file, "--url", sandbox.url, "--token", sandbox.token];
-  const { exitCode, stdout } = await runCommand([
-    "conformance",
-    ...args,
-    "--rule",
-    "contract",
-    "--json",
-    "-",
-  ]);
-  const { collections } = JSON.parse(stdout);
-  expect(collections.map(({ name, conforms }: Record<string, unknown>) => [name, conforms])).toEqual(
-    names.map((name) => [name, true]),
-  );
-  expect(exitCode).toBe(0);
-});
-
 test("a bug in one collection fails in its part alone", async () => {
   const bug = altersText(["contract.create"], (body) => body.replace('"name":"', '"name":"x'));
   using buggy = await startBuggyServer((request) => service.server.fetch(request), token, bug);
@@ -96,19 +78,13 @@ test.each(["couriers", "/couriers"])("--collection %s checks one, with a report 
 });
 
 test("a collection whose plants the rules cannot make, or that has no such rule, is skipped", async () => {
-  const coded = folder.file("coded.yaml");
-  await Bun.write(
-    coded,
-    text.replaceAll(
-      /(?<=courierId(?:: |, in: path, required: true, schema: )\{ type: string, )format: uuid(?:, examples: \[.*?\])?/g,
-      'pattern: "^C[0-9]{9}$"',
-    ),
-  );
+  const codedFile = folder.file("coded.yaml");
+  await Bun.write(codedFile, coded);
   const { exitCode, stdout } = await runCommand([
     "conformance",
     "--list",
     "--contract",
-    coded,
+    codedFile,
     "--rule",
     "ids.limits",
   ]);
@@ -156,15 +132,9 @@ test("members that the schema of errors does not require may be missing", async 
 });
 
 test("what is not checked is said first, and fails with --strict", async () => {
-  const coded = folder.file("coded.yaml");
-  await Bun.write(
-    coded,
-    text.replaceAll(
-      /(?<=courierId(?:: |, in: path, required: true, schema: )\{ type: string, )format: uuid(?:, examples: \[.*?\])?/g,
-      'pattern: "^C[0-9]{9}$"',
-    ),
-  );
-  const args = ["--contract", coded, "--url", service.url, "--token", token, "--rule", "contract.create"];
+  const codedFile = folder.file("coded.yaml");
+  await Bun.write(codedFile, coded);
+  const args = ["--contract", codedFile, "--url", service.url, "--token", token, "--rule", "contract.create"];
   const { exitCode, stdout } = await runCommand(["conformance", ...args]);
   expect(stdout.split("\n")[2]).toBe("1 of 3 collections are not checked: couriers");
   expect(exitCode).toBe(0);

@@ -40,19 +40,3 @@ test("a rate of creates is waited for, and checked where it was met; it does not
     ["idempotence.race-of-equal", "skipped", expect.stringContaining("limits the rate")],
   ]);
 });
-
-test("a server that offers more operations keeps the rules of other methods", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  const args = ["--operations", "create,list,delete"];
-  await using server = await RunningServer.startInProcess({ database, args });
-  const rules = rulesNamed(
-    "http.head",
-    "http.date",
-    "errors.body-members",
-    "errors.unknown-path",
-    "errors.other-method",
-  );
-  const report = await checkConformance(await server.target(), { rules });
-  if (report.results.some(({ outcome }) => outcome !== "holds")) throw new Error(reportText(report));
-});
