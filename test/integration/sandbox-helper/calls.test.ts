@@ -80,30 +80,12 @@ test("an id that is not exact is a TypeError", async () => {
   );
 });
 
-describe("requests", () => {
-  test("are returned as they arrived and as they were answered, after a number, with their bytes", async () => {
-    await create(2n, "Monstera");
-    await create(2n, "other");
-    const [first, second, ...others] = await sandbox.requests();
-    if (first === undefined || second === undefined) throw new Error("There are no requests");
-    expect(others).toEqual([]);
-    expect(first).toMatchObject({
-      request: { method: "POST", target: "/plants", version: "HTTP/1.1", body: plantJson(2n, "Monstera") },
-      response: { status: 200, body: '{"name":"Monstera"}' },
-      error: null,
-      forced: null,
-      ended: "complete",
-    });
-    expect(second).toMatchObject({ number: first.number + 1, response: { status: 400 }, error: 40009 });
-    expect(await sandbox.requests({ after: first.number })).toEqual([second]);
-  });
-
-  test("of many pages are returned in one list", async () => {
-    const last = (await sandbox.requests()).at(-1)?.number ?? 0;
-    await Promise.all(Array.from({ length: 1_200 }, (_, index) => create(BigInt(index + 10), "Monstera")));
-    expect(await sandbox.requests({ after: last, waitSeconds: 30 })).toHaveLength(1_200);
-    expect(await sandbox.resources()).toHaveLength(1_200 + seeds.length);
-  });
+test("requests of many pages are returned in one list, and those after a number", async () => {
+  await Promise.all(Array.from({ length: 1_200 }, (_, index) => create(BigInt(index + 10), "Monstera")));
+  const all = await sandbox.requests({ waitSeconds: 30 });
+  expect(all).toHaveLength(1_200);
+  expect(await sandbox.requests({ after: all.at(-2)?.number ?? 0 })).toEqual(all.slice(-1));
+  expect(await sandbox.resources()).toHaveLength(1_200 + seeds.length);
 });
 
 describe("forced outcomes", () => {
@@ -137,54 +119,39 @@ describe("forced outcomes", () => {
   });
 });
 
-describe("of another contract", () => {
+test("resources of another contract are found by ids of any text, and listed page by page", async () => {
+  const flags = ["--contract", contractFile("codes.yaml")];
+  await using parts = await startSandbox<Record<string, unknown>>({ flags });
+  const codes = Array.from({ length: 1_001 }, (_, index) => `a/b ${1_000 + index}?&%`);
+  for (const code of codes) await parts.add({ code, name: "Screw" });
+  expect((await parts.resources()).map(({ code }) => code)).toEqual(codes);
+  expect(await parts.resource(codes[7] as string)).toEqual({ code: codes[7], name: "Screw" });
+  expect(await parts.resource("none")).toBeUndefined();
+});
+
+test("seeds, resources and rules of a collection with ids of text are as those of plants", async () => {
   interface Member {
     readonly id: string;
     readonly name: string;
-    readonly level?: number;
-    readonly address?: { readonly city: string };
   }
-
-  const ids = ["0190a1b2-0000-7000-8000-000000000001", "0190a1b2-0000-7000-8000-000000000002"] as const;
-  const member: Member = { id: ids[0], name: "Ada", level: 3, address: { city: "London" } };
-
-  test("whose ids are UUIDs, seeds, resources and rules are as those of plants", async () => {
-    const flags = ["--contract", contractFile("members.yaml")];
-    await using members = await startSandbox<Member>({ seed: [member], flags });
-    const invite = async (name: string) => {
-      const headers = { Authorization: "Bearer sandbox", "Content-Type": "application/json" };
-      const body = JSON.stringify({ name });
-      return (await fetch(members.resourcesUrl, { method: "POST", headers, body })).status;
-    };
-    expect(await members.resources()).toEqual([member]);
-    const added = { id: ids[1], name: "Grace" };
-    expect(await members.add(added)).toEqual(added);
-    expect(await members.resources()).toEqual([member, added]);
-    expect(await members.resource(ids[1].toUpperCase())).toEqual(added);
-    expect(await members.resource(crypto.randomUUID())).toBeUndefined();
-
-    const conditions = [{ id: ids[1] }, { name: "Alan" }, { body: { level: 7 } }] as const;
-    for (const match of conditions) await members.force({ match, outcome: { error: 50300 } });
-    const rules = await members.rules();
-    expect(rules.map(({ match }) => match)).toEqual(conditions.toReversed());
-    await members.setRules(rules);
-    expect([await invite("Alan"), await invite("Barbara")]).toEqual([503, 201]);
-    const headers = { Authorization: "Bearer sandbox" };
-    expect((await fetch(`${members.resourcesUrl}/${ids[1]}`, { headers })).status).toBe(503);
-    const last = (await members.requests()).at(-1);
-    expect(last?.request.target).toBe(`/members/${ids[1]}`);
-    await members.reset();
-    expect(await members.resources()).toEqual([member]);
-  });
-
-  test("whose ids are any texts, they are found and listed page by page", async () => {
-    const flags = ["--contract", contractFile("codes.yaml")];
-    await using parts = await startSandbox<Record<string, unknown>>({ flags });
-    const codes = Array.from({ length: 1_001 }, (_, index) => `a/b ${1_000 + index}?&%`);
-    for (const code of codes) await parts.add({ code, name: "Screw" });
-    expect((await parts.resources()).map(({ code }) => code)).toEqual(codes);
-    expect(await parts.resource(codes[7] as string)).toEqual({ code: codes[7], name: "Screw" });
-  });
+  const [ada, grace] = ["Ada", "Grace"].map((name) => ({ id: crypto.randomUUID(), name })) as [
+    Member,
+    Member,
+  ];
+  const flags = ["--contract", contractFile("members.yaml")];
+  await using members = await startSandbox<Member>({ seed: [ada], flags });
+  expect(members.resourcesUrl).toBe(`${members.url}/members`);
+  const collection = members.collection<Member>("members");
+  expect(await collection.add(grace)).toEqual(grace);
+  expect(await collection.resource(grace.id.toUpperCase())).toEqual(grace);
+  await collection.force({ match: { id: grace.id }, outcome: { error: 50300 } });
+  const rules = await members.rules();
+  expect(rules).toMatchObject([{ match: { id: grace.id, collection: "members" } }]);
+  await members.setRules(rules, { seed: 7 });
+  const headers = { Authorization: "Bearer sandbox" };
+  expect((await fetch(`${members.resourcesUrl}/${grace.id}`, { headers })).status).toBe(503);
+  await members.reset();
+  expect([await members.resources(), await members.rules()]).toEqual([[ada], []]);
 });
 
 test("tokens expire by the clock, and are revoked", async () => {
@@ -212,12 +179,6 @@ describe("options", () => {
     expect((await post(csv, plantJson(1n, "Monstera"))).status).toBe(200);
     expect((await post(csv, plantJson(2n, "Monstera".repeat(100)))).status).toBe(413);
     expect((await post({ url: csv.url, token: "sandbox" }, plantJson(1n, "Monstera"))).status).toBe(401);
-  });
-
-  test("the base URL is that of the service also where another contract has another path", async () => {
-    await using parcels = await startSandbox({ flags: ["--contract", contractFile("parcels.yaml")] });
-    expect(parcels.url).toBe(`${new URL(parcels.url).origin}/v2`);
-    expect(parcels.resourcesUrl).toBe(`${parcels.url}/parcels`);
   });
 
   test("settings of the environment have no effect", async () => {

@@ -149,24 +149,8 @@ test.concurrent("a wide table scrolls in itself, with short ids, links to what t
     await page.getByRole("dialog").getByText("mira@example.com").waitFor();
     await page.getByRole("button", { name: "Close" }).click();
 
-    await create("guests", { name: "Ada", email: "ada@example.com", vip: true, born: "1990-06-15" });
-    for (const [query, name] of [
-      ["email:ada@example.com", "Ada"],
-      ["vip:false", "Mira"],
-      ["born:1990-01-01..1990-12-31", "Ada"],
-      ["born:none", "Mira"],
-    ] as const) {
-      await searchFor(page, query);
-      await page.getByText("1 guest found.").waitFor();
-      await page.locator("td.main", { hasText: name }).waitFor();
-    }
     await searchFor(page, "vip:perhaps");
     await page.getByText("Write vip:true, vip:false or vip:none.").waitFor();
-    await page.goto(`${console}#collection=rooms`);
-    await searchFor(page, "number:101");
-    await page.getByText("1 room found.").waitFor();
-
-    await page.goto(`${console}#collection=guests`);
     await page.getByRole("button", { name: "Add a guest" }).click();
     const form = page.getByRole("dialog");
     expect(await form.getByLabel("Born").getAttribute("type")).toBe("date");
@@ -271,7 +255,7 @@ test.concurrent("a form whose plant another operator has changed keeps that chan
   });
 });
 
-test.concurrent("a plant is edited and deleted, but not what another operator has changed meanwhile, and its history undoes it", async () => {
+test.concurrent("a plant is edited and deleted, and its history undoes it", async () => {
   await withPage(browser, {}, async ({ page, server, target, console }) => {
     const name = "one\r\ntwo\nthree";
     await post(target, plantJson(9007199254740993n, name, "tropical"));
@@ -279,13 +263,7 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
     const dialog = page.getByRole("dialog");
     const stored = async () => JSON.parse((await server.command("get", "9007199254740993")).stdout);
     await dialog.getByRole("button", { name: "Edit" }).click();
-    expect(await dialog.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
     await dialog.getByRole("textbox", { name: "Tag" }).fill("typed");
-    await server.command("update", "9007199254740993", "--tag", "changed elsewhere");
-    await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.getByText("has changed since you opened it. Nothing was saved.").waitFor();
-    expect(await dialog.getByRole("textbox", { name: "Tag" }).inputValue()).toBe("typed");
-    expect(await accessibilityFaults(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByRole("button", { name: "Edit" }).waitFor();
     // A text that was not edited keeps its line ends.
@@ -298,9 +276,9 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
     const history = dialog.getByRole("list", { name: "History" });
     await history
       .getByText(/by the console at 127\.0\.0\.1/)
-      .nth(1)
+      .first()
       .waitFor();
-    expect(await history.getByRole("listitem").count()).toBe(3);
+    expect(await history.getByRole("listitem").count()).toBe(2);
     await history.getByRole("button", { name: "Undo" }).first().click();
     await dialog.getByText("1 edit undone.").waitFor();
     await row(page, 9007199254740993n).getByText("typed").waitFor();
@@ -781,70 +759,5 @@ test.concurrent("light, dark and narrow pages have no serious accessibility viol
       expect(close?.x).toBeGreaterThan((title?.x ?? 0) + (title?.width ?? 0));
     };
     await browser.visitInEveryLook(console, ready);
-  });
-});
-
-test.concurrent("all recent requests are shown, those of both rings", async () => {
-  await withPage(browser, {}, async ({ page, target, console }) => {
-    const rejected = { ...target, token: "wrong" };
-    for (let sent = 0; sent < 800; sent += 100)
-      await Promise.all(Array.from({ length: 100 }, () => post(rejected, plantJson(1n, "x"))));
-    for (let sent = 0; sent < 1_000; sent += 100)
-      await Promise.all(Array.from({ length: 100 }, () => post(target, plantJson(1n, "x"))));
-    await page.goto(console);
-    const requests = page.getByRole("region", { name: "Recent requests" });
-    await requests.getByRole("button", { name: "Show all 1,800" }).click();
-    await requests.getByRole("row").nth(1_800).waitFor();
-    expect(await requests.getByRole("row").count()).toBe(1_801);
-  });
-});
-
-test.concurrent("a file under any name is imported, its report keeps a field named reason, and a search for a quote edits what it finds", async () => {
-  using folder = new TemporaryFolder();
-  const properties = {
-    id: { type: "integer" },
-    name: { type: ["string", "null"] },
-    reason: { type: "string" },
-    status: { type: "string", enum: ["old", "new"] },
-  };
-  const contract = folder.file("things.json");
-  await Bun.write(
-    contract,
-    JSON.stringify(thingsDocument({ body: { type: "object", required: ["id"], properties } })),
-  );
-  await withPage(browser, { args: ["--contract", contract, "--open"] }, async ({ page, server, console }) => {
-    await page.goto(console);
-    await page.getByRole("button", { name: "Import", exact: true }).click();
-    const dialog = page.getByRole("dialog");
-    const csv = 'id,name,reason,status\n1,"6"" pot",own,old\n2,null,,old\nx,C:\\x,kept,old\n';
-    const file = { name: "things.dat", mimeType: "", buffer: Buffer.from(csv) };
-    await dialog.getByLabel("Choose a CSV or JSON file").setInputFiles(file);
-    await dialog.getByRole("button", { name: "Import", exact: true }).click();
-    await dialog.getByText("2 created, 0 already stored, 1 rejected").waitFor();
-    const download = page.waitForEvent("download");
-    await dialog.getByRole("button", { name: "Download the rejected records" }).click();
-    const report = await Bun.file(await (await download).path()).text();
-    expect(report).toStartWith("id,name,reason,status,rejection reason\nx,C:\\x,kept,old,");
-    await dialog.getByRole("button", { name: "Done" }).click();
-    await Bun.write(folder.file("corrected"), report.replace("\nx,", "\n3,"));
-    expect((await server.command("import", folder.file("corrected"))).stderr).toContain("1 created");
-    expect((await server.command("get", "3")).stdout).toContain('"reason":"kept"');
-
-    for (const [word, found] of [
-      ["null", "No thing was found for null."],
-      ["C:\\x", 'To search for this text, put it in quotes: "C:\\\\x"'],
-      ['"C:\\\\x"', "1 thing found."],
-      ['6" pot', "1 thing found."],
-    ] as const) {
-      await searchFor(page, word);
-      await page.getByText(found).waitFor();
-    }
-    // An export and an edit of what was found have the same search.
-    await page.getByRole("button", { name: "Export", exact: true }).click();
-    const exported = page.waitForEvent("download");
-    await dialog.getByRole("button", { name: "Export", exact: true }).click();
-    expect(await Bun.file(await (await exported).path()).text()).toBe(
-      'id,name,reason,status\n1,"6"" pot",own,old\n',
-    );
   });
 });
