@@ -14,6 +14,9 @@ import { openedStore } from "../../support/stored-plants.ts";
 import { type Bug, startBuggyServer } from "./buggy-server.ts";
 import { habits, planted } from "./bugs.ts";
 
+/** A Request of Bun has no unknown method: the server of the bugs makes a GET of it. */
+const notForwarded = "http.unknown-method";
+
 /** Rules that no request provokes for certain, or that have nothing to try with a list. */
 const mayBeSkipped = ["errors.retry-after", "errors.other-method"];
 
@@ -64,7 +67,7 @@ for (const { contract, text, bugs, leftOut } of planted)
     });
 
     test("the server of the bugs keeps all rules if it has none", async () => {
-      const ids = service.rules.map(({ id }) => id);
+      const ids = service.rules.map(({ id }) => id).filter((id) => id !== notForwarded);
       const { results } = await service.check({ breaks: [] }, ids);
       const unchecked = results.filter(({ outcome }) => outcome !== "holds");
       expect(

@@ -189,4 +189,11 @@ test("a short token is masked as a word, and not inside of words", () => {
   expect(reportText("wrongly: Bearer wrong, token=wrong", secrets)).toBe("wrongly: Bearer ***, token=***");
   const long = "x".repeat(16);
   expect(reportText(`a${long}b`, new Set([long]))).toBe("a***b");
+  expect(reportText(`${long}y`, new Set([long, `${long}y`]))).toBe("***");
+});
+
+test("a token at the end of what is shown of a response is masked before that is cut", () => {
+  const body = Buffer.from(`${"-".repeat(1_990)}${token}`);
+  const sent = transcript(post("{}"), { response: { status: 200, headers: [], body } });
+  expect(describeFailure("x", "y", [sent], target).response).toEndWith("-***");
 });

@@ -89,6 +89,7 @@ test("every tag is found again in the search that a click on it types", () => {
         ["is.tag", tag],
       ]);
     }),
+    { examples: [['a \\ "b"']] },
   );
 });
 

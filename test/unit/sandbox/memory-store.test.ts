@@ -25,6 +25,7 @@ test("over its limit a create is unavailable, with the reason, and what is store
 test("a copy replaces all but the keys of creators, and closes the database that it replaces", async () => {
   await using store = new MemoryStore(plantStore, () => undefined);
   const empty = store.copy();
+  await store.tokens.creatorKey("another");
   const key = await store.tokens.creatorKey("ci");
   await store.create(toEntries(plantStore, [plant({ id: 1n, name: "a" })]));
   // Another test may have replaced one.

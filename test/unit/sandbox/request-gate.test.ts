@@ -11,7 +11,12 @@ test("a reset ends and awaits the requests before it, and those after it await t
   const { signal } = gate;
   const before = Promise.withResolvers<Response>();
   const first = gate.handle(() => before.promise);
-  const resets = ["first reset", "second reset"].map((name) => gate.reset(async () => void order.push(name)));
+  const resets = [nextTurn, () => undefined].map((wait, index) =>
+    gate.reset(async () => {
+      await wait();
+      order.push(`reset ${index}`);
+    }),
+  );
   const after = gate.handle(async () => {
     order.push("after");
     return new Response();
@@ -20,7 +25,7 @@ test("a reset ends and awaits the requests before it, and those after it await t
   expect([order, signal.aborted, gate.signal.aborted]).toEqual([[], true, false]);
   before.resolve(new Response());
   await Promise.all([first, after, ...resets]);
-  expect(order).toEqual(["first reset", "second reset", "after"]);
+  expect(order).toEqual(["reset 0", "reset 1", "after"]);
 });
 
 test("a reset that fails rejects, and lets the next requests in", async () => {
