@@ -110,14 +110,16 @@ async function runScenario(
   const acknowledged = new Map<Subject, number>();
 
   async function measure(subject: Subject, load: Load<Subject>, round: number): Promise<Sample> {
-    const before = subject.readCpu?.();
     const lowest = (load: string, metric: string) =>
       Math.min(
         ...samples
           .filter((sample) => sample.load === load && sample.round === round)
           .map(({ figures }) => figures[metric] ?? Number.NaN),
       );
-    const run = await load.run(subject, { seconds, firstId: setup.nextFirstId(), lowest });
+    const trial = { seconds, firstId: setup.nextFirstId(), lowest };
+    await load.prepare?.(subject, trial);
+    const before = subject.readCpu?.();
+    const run = await load.run(subject, trial);
     const cpu = before === undefined ? undefined : cpuBetween(before, subject.readCpu?.() ?? before);
     acknowledged.set(subject, (acknowledged.get(subject) ?? 0) + (run.acknowledged ?? 0));
     const memory = subject.residentMb === undefined ? {} : { [metrics.memory]: subject.residentMb() };

@@ -87,6 +87,8 @@ export interface Load<S extends Subject> {
   readonly rounds?: number;
   /** Also run once by each subject before the first round. */
   readonly warmsUp?: boolean;
+  /** Runs before, and is not measured. */
+  prepare?(subject: S, trial: Trial): Promise<void>;
   run(subject: S, trial: Trial): Promise<Run>;
 }
 

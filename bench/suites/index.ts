@@ -7,7 +7,7 @@ import { importSuite } from "./import.ts";
 import { largeStoreSuite } from "./large-store.ts";
 import { latencySuite } from "./latency.ts";
 import { listsSuite } from "./lists.ts";
-import { operationsSuite } from "./operations.ts";
+import { operationsSuite, threadsSuite } from "./operations.ts";
 import { postgresSuite } from "./postgres.ts";
 import { sandboxSuite } from "./sandbox.ts";
 import { startSuite } from "./start.ts";
@@ -18,6 +18,7 @@ export const suites: readonly Suite[] = [
   latencySuite,
   postgresSuite,
   operationsSuite,
+  threadsSuite,
   listsSuite,
   citusSuite,
   startSuite,

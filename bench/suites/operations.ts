@@ -19,6 +19,25 @@ export const operationsSuite: Suite = {
   setUp: operations,
 };
 
+/** The suite "threads": where the processor time of each operation goes. */
+export const threadsSuite: Suite = {
+  name: "threads",
+  title: "Processor time by thread",
+  summary:
+    "Processor time of each thread for a create, get, list, replacement, change or deletion on SQLite.",
+  programs: { wrk: "wrk" },
+  defaults: { rounds: 5, seconds: 2 },
+  async setUp(setup) {
+    return {
+      name: "Threads",
+      subjects: await startOnSqlite(setup),
+      loads: loadsOf(setup, 64, new Map()),
+      metrics: [perSecond, metrics.cpu],
+      claims: [],
+    };
+  },
+};
+
 const script = new URL("../loads/wrk-operations.lua", import.meta.url).pathname;
 const contract = new URL("../loads/operations.yaml", import.meta.url).pathname;
 
@@ -42,10 +61,8 @@ interface Resource extends HttpSubject {
 
 async function operations(setup: Setup): Promise<Scenario<Resource>> {
   const postgres = await startBenchPostgres(setup);
-  const subjects: Resource[] = [];
+  const subjects = await startOnSqlite(setup);
   for (const [index, version] of setup.versions.entries()) {
-    const sqlite = await startPlantstore(setup, version, { contract, name: "sqlite" });
-    subjects.push(onSqlite(sqlite, sqlite.server.path));
     const name = `operations_${index}`;
     const { address, ...rest } = await postgres.createDatabase(name);
     const other = await startPlantstore(setup, version, {
@@ -68,6 +85,15 @@ async function operations(setup: Setup): Promise<Scenario<Resource>> {
     metrics: [perSecond, ofCreates, metrics.p50, metrics.p99, p99OfCreates, metrics.cpu],
     claims: [...claims("sqlite", 0.2, 0.5), ...claims("postgres", 0.15, 0.4)],
   };
+}
+
+async function startOnSqlite(setup: Setup): Promise<Resource[]> {
+  const subjects: Resource[] = [];
+  for (const version of setup.versions) {
+    const sqlite = await startPlantstore(setup, version, { contract, name: "sqlite" });
+    subjects.push(onSqlite(sqlite, sqlite.server.path));
+  }
+  return subjects;
 }
 
 function onSqlite(
@@ -102,21 +128,25 @@ function createArgs(firstId: number): string[] {
 
 function loadsOf(setup: Setup, connections: number, creates: Map<string, Run["figures"]>): Load<Resource>[] {
   const over = connections === 1 ? "1 connection" : `${connections} connections`;
+  /** Plants that were created to be deleted. */
+  let spare = 0;
   const load = (
     kind: string,
     run: (subject: Resource, ids: string, trial: TrialOf) => string[],
   ): Load<Resource> => ({
     name: `${kind}, ${over}`,
     warmsUp: kind === "create",
+    // A deletion may take less time than a create.
+    async prepare({ collection, url, token }, { seconds, firstId }) {
+      if (kind !== "delete") return;
+      const args = [token, ...createArgs(firstId)];
+      spare = (await runScript(script, url + collection, 64, 2 * seconds, args)).requests;
+    },
     async run(subject, { seconds, firstId }) {
       const isDeletion = kind === "delete";
       const ids = `${setup.folder}/ids`;
       const count = isDeletion ? deletionsPerSecondMax * seconds : plantsInUse;
       const { collection, url, token } = subject;
-      // Not measured: a deletion may take less time than a create.
-      const spare = isDeletion
-        ? await runScript(script, url + collection, 64, 2 * seconds, [token, ...createArgs(firstId)])
-        : { requests: 0 };
       const found = await subject.readIds(isDeletion ? "DESC" : "ASC", count);
       // The plants in use are the first, and stay.
       const used = isDeletion ? found.slice(0, -plantsInUse) : found;
@@ -129,7 +159,7 @@ function loadsOf(setup: Setup, connections: number, creates: Map<string, Run["fi
       const alone = creates.get(`${subject.name} ${connections}`)?.[perSecond] ?? Number.NaN;
       // wrk ends without waiting for its last responses.
       const deleted = ran.requests + connections;
-      const acknowledged = { create: ran.requests, delete: spare.requests - deleted }[kind] ?? 0;
+      const acknowledged = { create: ran.requests, delete: spare - deleted }[kind] ?? 0;
       return { ...ran, figures: { ...own, [ofCreates]: ran.perSecond / alone }, acknowledged };
     },
   });

@@ -13,8 +13,9 @@ import { missingHeader } from "../http/request-head.ts";
 import { type Route, routerOf } from "../http/router.ts";
 import { notServed, unservedOperations } from "../http/unserved-operations.ts";
 import { createRow } from "../plants/create-plant.ts";
-import { checkPreconditions, entityTag } from "../plants/entity-tag.ts";
 import { overloaded } from "../plants/pending-create.ts";
+import { checkPreconditions } from "../plants/preconditions.ts";
+import { entityTag } from "../store/shared/entity-tag.ts";
 import type { Example } from "./description.ts";
 
 /** The names of examples that differ from those of their errors. */

@@ -70,6 +70,19 @@ export class BodyReader {
       : request.bytes();
   }
 
+  /**
+   * Reads a body as `start` does, and stops its time-out when it has arrived. Its memory is held until
+   * `end`.
+   */
+  async readHeld(request: Request, owner: BodyOwner): Promise<Uint8Array | ApiError> {
+    const body = await this.start(request, owner);
+    this.stopTimeout(owner);
+    const heldBytes = body instanceof ApiError ? 0 : Math.min(body.length, owner.reservedBytes);
+    this.memory.release(owner.callerKey, owner.reservedBytes - heldBytes);
+    owner.reservedBytes = heldBytes;
+    return body;
+  }
+
   /** Stops the time-out of a body that has arrived, and keeps its memory. */
   stopTimeout(owner: BodyOwner): void {
     this.#timeouts.delete(owner);

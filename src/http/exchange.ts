@@ -113,18 +113,17 @@ export class Exchange implements BodyOwner {
     return true;
   }
 
-  /** Responds to a create. */
+  /** Responds to a create, with a response that has X-Request-Id. */
   replyCreated(response: Response, result: "created" | "unchanged"): void {
     if (!this.#claim()) return;
     this.#complete(response.status, result, undefined);
     this.#send(response);
   }
 
-  /** Responds to an operation other than a create. */
+  /** Responds to an operation other than a create, with a response that has X-Request-Id. */
   reply(response: Response): void {
     if (!this.#claim()) return;
     this.#paced(() => {
-      response.headers.set("X-Request-Id", this.requestId);
       this.#complete(response.status, "completed", undefined);
       this.#send(response);
     });

@@ -43,7 +43,10 @@ interface SentRequest {
   readonly headers: Headers;
   /** The texts of the path's parameters by name, without percent-encoding. */
   readonly segments: Readonly<Record<string, string>>;
-  /** Reads the body, or returns the limit that it exceeds. */
+  /**
+   * Reads the body, or returns the limit that it exceeds. Never settles if the body does not arrive in
+   * time, as the client has got its response then.
+   */
   readonly readBody: () => Promise<Uint8Array | ApiError>;
 }
 
@@ -102,25 +105,29 @@ export function defineOperation<const Declared extends Parameters = Record<never
     access,
     errors,
     described: { summary, description, parameters, isConditional, body: body?.schema, responses },
-    async read({ url, headers, segments, readBody }) {
+    read({ url, headers, segments, readBody }) {
       const values = parseParameters(options.parameters ?? ({} as Declared), segments, url);
       if (values instanceof ApiError) return values;
       const unfit = checkHead({ headers, url }, checked, body && (body.types ?? jsonOnly));
       if (unfit !== undefined) return unfit;
-      const bytes = body && (await readBody());
-      if (bytes instanceof ApiError) return bytes;
-      const parsed = bytes && body?.parse(bytes);
-      if (parsed instanceof ApiError) return parsed;
-      return { parameters: values, body: parsed as Body };
+      if (body === undefined) return { parameters: values, body: undefined as Body };
+      return readBody().then((bytes) => {
+        const parsed = bytes instanceof ApiError ? bytes : body.parse(bytes);
+        return parsed instanceof ApiError ? parsed : { parameters: values, body: parsed };
+      });
     },
-    handle: (input, call) => handle({ ...call, ...input }),
+    handle: (input, call) => handle(Object.assign(call, input)),
   });
 }
 
 interface RunnableOperation<Input> extends Omit<OperationRow, "advice" | "isServed"> {
   /** Reads and checks what was sent, or returns what is wrong with it. */
-  readonly read: (request: SentRequest) => Promise<Input | ApiError>;
-  /** Rejects with an OperatorError if the store cannot be used now: the client gets a 503. */
+  readonly read: (request: SentRequest) => Promise<Input | ApiError> | Input | ApiError;
+  /**
+   * Rejects with an OperatorError if the store cannot be used now: the client gets a 503.
+   *
+   * @param call may be kept and changed.
+   */
   readonly handle: (input: Input, call: OperationCall) => Promise<Result> | Result;
 }
 
@@ -130,67 +137,45 @@ export function makeOperation<Input>({ read, handle, ...row }: RunnableOperation
     isServed: true,
     advice: "",
     async run(exchange, services, segments) {
-      // A POST may have done something before it failed.
-      const isRepeatable = row.method !== "POST";
+      const { request } = exchange;
+      const { contract, resolveCreator, bodyReader, newId, storeOf } = services;
       try {
         // Its access may be another in a copy, as the contract says.
-        const { access } = this;
-        const result = await respond({ ...row, access, read, handle }, exchange, services, segments);
+        const admitting = admit(exchange, services, this.access ?? contract.access);
+        const refused = admitting instanceof Promise ? await admitting : admitting;
+        if (refused !== undefined) return exchange.reject(refused);
+        if (storeOf === undefined) throw new Error("The server was started without a store for operations");
+        const caller = exchange.caller as Caller;
+        const { headers, url } = request;
+        // The body stays in memory while its operation waits for its turn.
+        const readBody = () => bodyReader.readHeld(request, exchange);
+        const reading = read({ url, headers, segments, readBody });
+        const input = reading instanceof Promise ? await reading : reading;
+        // Its body may have been late.
+        if (exchange.isSettled) return;
+        if (input instanceof ApiError) return exchange.reject(input);
+        const result = await handle(input, {
+          caller,
+          url: exchange.url,
+          headers,
+          contract,
+          store: storeOf(caller.key, () => request.signal.aborted),
+          resolveCreator,
+          newId,
+          checkSize: (json) => bodyReader.checkSize(Buffer.byteLength(json)),
+        });
+        bodyReader.end(exchange);
         if (result instanceof ApiError) exchange.reject(result);
+        else if (result instanceof Response) sendResponse(exchange, result);
+        else sendReply(exchange, caller, bodyReader.memory, toReply(result));
       } catch (error) {
-        exchange.fail(error, isRepeatable);
+        // A POST may have done something before it failed.
+        exchange.fail(error, row.method !== "POST");
+      } finally {
+        bodyReader.end(exchange);
       }
     },
   };
-}
-
-/** Replies, or returns the error to reply with. */
-async function respond<Input>(
-  { access, read, handle }: RunnableOperation<Input>,
-  exchange: Exchange,
-  services: OperationServices,
-  segments: Readonly<Record<string, string>>,
-): Promise<ApiError | undefined> {
-  const { contract, resolveCreator, bodyReader, newId, storeOf } = services;
-  const refused = await admit(exchange, services, access ?? contract.access);
-  if (refused !== undefined) return refused;
-  const { request } = exchange;
-  const { headers } = request;
-  const caller = exchange.caller as Caller;
-
-  if (storeOf === undefined) throw new Error("The server was started without a store for operations");
-  let heldBytes = 0;
-  const readBody = async () => {
-    const bytes = await bodyReader.read(request, caller);
-    if (bytes instanceof ApiError) return bytes;
-    // The body stays in memory while its operation waits for its turn.
-    if (!bodyReader.memory.acquire(caller.key, bytes.length)) return notRun();
-    heldBytes += bytes.length;
-    return bytes;
-  };
-  let result: Result;
-  try {
-    const input = await read({ url: request.url, headers, segments, readBody });
-    if (input instanceof ApiError) return input;
-    result = await handle(input, {
-      caller,
-      url: exchange.url,
-      headers,
-      contract,
-      store: storeOf(caller.key, () => request.signal.aborted),
-      resolveCreator,
-      newId,
-      checkSize: (json) => bodyReader.checkSize(Buffer.byteLength(json)),
-    });
-  } finally {
-    bodyReader.memory.release(caller.key, heldBytes);
-  }
-  if (result instanceof ApiError) return result;
-  if (!(result instanceof Response)) return send(exchange, caller, bodyReader.memory, toReply(result));
-  if (result.status < 200) throw new TypeError("An operation has returned a response without a status");
-  // A copy, as the header fields of a response to fetch cannot be changed.
-  exchange.reply(new Response(result.body, result));
-  return undefined;
 }
 
 const replyMembers = ["status", "json", "jsonText", "headers"];
@@ -226,19 +211,35 @@ function isPlain(value: object): boolean {
   return Object.prototype.toString.call(value) === "[object Object]";
 }
 
-/** Sends a reply. Returns an error instead if there is no memory for its body. */
-function send(exchange: Exchange, { key }: Caller, memory: SharedBudget, reply: Reply): ApiError | undefined {
+/** Sends a response that an operation has made. */
+function sendResponse(exchange: Exchange, { body, status, statusText, headers }: Response): void {
+  if (status < 200) throw new TypeError("An operation has returned a response without a status");
+  // A copy, as the header fields of a response to fetch cannot be changed.
+  const response = new Response(body, { status, statusText, headers });
+  response.headers.set("X-Request-Id", exchange.requestId);
+  exchange.reply(response);
+}
+
+/** Sends a reply, or an error if there is no memory for its body. */
+function sendReply(exchange: Exchange, { key }: Caller, memory: SharedBudget, reply: Reply): void {
   const json = reply.jsonText ?? (reply.json === undefined ? undefined : jsonTextOf(reply.json));
   const contentType = json === undefined ? undefined : { "Content-Type": "application/json" };
-  const headers = { ...contentType, "Cache-Control": "no-store", ...reply.headers };
+  const headers = {
+    ...contentType,
+    "Cache-Control": "no-store",
+    ...reply.headers,
+    "X-Request-Id": exchange.requestId,
+  };
   const bytes = json === undefined ? null : new TextEncoder().encode(json);
   let body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null = bytes;
   if (bytes !== null && bytes.length > unheldBytesMax && exchange.request.method !== "HEAD") {
-    if (!memory.acquire(key, bytes.length)) return notRun();
+    if (!memory.acquire(key, bytes.length)) {
+      exchange.reject(notRun());
+      return;
+    }
     body = untilReceived(bytes, () => memory.release(key, bytes.length));
   }
   exchange.reply(new Response(body, { status: reply.status, headers }));
-  return undefined;
 }
 
 /** Shorter responses fit into the buffers of the kernel, so that no memory is reserved for them. */

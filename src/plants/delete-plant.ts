@@ -11,6 +11,7 @@ import { clientEditor, editOne } from "./edit-one.ts";
 import { EditRun } from "./edits.ts";
 import { noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
+import { isConditional } from "./preconditions.ts";
 
 export function deleteOperation(collection: Collection): Operation {
   const {
@@ -46,8 +47,7 @@ ${one}, so a client that lost a response can retry`
     async handle({ parameters: { id }, url, ...call }) {
       const { headers, caller, store } = call;
       const reply = { status, ...(content !== undefined && { jsonText: content }) };
-      const isConditional = headers.has("if-match") || headers.has("if-none-match");
-      if (!isConditional && !isMissed) {
+      if (!isConditional(headers) && !isMissed) {
         const run = new EditRun(store, clientEditor(caller));
         await run.edit(collection, [{ id, expected: "any", replacement: undefined }]);
         return reply;

@@ -6,9 +6,10 @@ import { ApiError, unavailable } from "../base/errors.ts";
 import { type Collection, isSamePlant, type Plant } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { OperationStore } from "../store/operation-store.ts";
+import { entityTag } from "../store/shared/entity-tag.ts";
 import { nextVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
 import { type Editor, EditRun } from "./edits.ts";
-import { checkPreconditions, entityTag } from "./entity-tag.ts";
+import { checkPreconditions, isConditional } from "./preconditions.ts";
 
 /** Another process has to change the plant in each of them. */
 const attemptsMax = 10;
@@ -45,7 +46,9 @@ export function editOne(
       const stored = await store.get(collection, id);
       const plant = decide(stored);
       if (plant instanceof ApiError) return plant;
-      const failed = checkPreconditions(headers, stored && entityTag(collection, stored));
+      const failed = isConditional(headers)
+        ? checkPreconditions(headers, stored && entityTag(collection, stored))
+        : undefined;
       if (failed !== undefined) return failed;
       if (isSamePlant(collection, stored, plant)) return { stored, isCreated: false };
       const unknown = plant && caller.creator === undefined ? await resolveCreator(caller) : undefined;

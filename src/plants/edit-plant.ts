@@ -27,10 +27,10 @@ import type { Operation, OperationDocument } from "../http/operation.ts";
 import { parseExactJson, toExactJson } from "../json/exact-json.ts";
 import { isObject, type Json } from "../json/json-values.ts";
 import { SentJson, type SentValue, sentText } from "../json/sent-json.ts";
+import { entityTag } from "../store/shared/entity-tag.ts";
 import { type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
 import { defineOperation, type Reply } from "./define-operation.ts";
 import { type Edited, editOne } from "./edit-one.ts";
-import { entityTag } from "./entity-tag.ts";
 import { entityTagHeader, noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
 
@@ -141,15 +141,15 @@ export function parseEdit(
   const sentId = takesId ? sent.member(idMember.name) : undefined;
   if (sentId !== undefined && fromJson(idMember.type, sentId) !== id)
     return invalid(`"${idMember.name}" must be ${idMember.type.toJson(id)}, as in the path, or be left out`);
-  const others = fields.flatMap((field) => {
-    const isTaken = field.isOthers && members.includes(field.name);
-    return Object.keys((isTaken ? (sentField(sent, field)?.exact() as Json) : undefined) ?? {});
-  });
   // A merge patch has null for what it removes, whatever the schema of the property.
-  const removable =
-    kind === "change"
-      ? [...fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])), ...others]
-      : [];
+  const removable = () => {
+    if (kind !== "change") return [];
+    const others = fields.flatMap((field) => {
+      const isTaken = field.isOthers && members.includes(field.name);
+      return Object.keys((isTaken ? (sentField(sent, field)?.exact() as Json) : undefined) ?? {});
+    });
+    return [...fields.flatMap(({ name, isRequired }) => (isRequired ? [] : [name])), ...others];
+  };
   const fault = orExcess(() => editFault(sent, { check, ignored }, removable));
   if (fault === undefined) return sent;
   return typeof fault === "string"
@@ -164,18 +164,23 @@ function sentField(sent: SentJson, { name, gather }: Field): SentValue | undefin
   return found === undefined ? undefined : sentText(found);
 }
 
-/** The first fault of a body, but for the null of what a patch removes. Throws as its check does. */
+/**
+ * The first fault of a body, but for the null of what a patch removes. Throws as its check does.
+ *
+ * @param removable the members that a patch may remove.
+ */
 function editFault(
   sent: SentJson,
   { check, ignored }: Pick<EditBody, "check" | "ignored">,
-  removable: readonly string[],
+  removable: () => readonly string[],
 ): Fault | undefined {
   assertReadable(sent.text());
   let value = withoutMembers(sent.exact() as Json, ignored);
   const work = new Work();
   let fault = check.fault(value, work);
+  const names = fault === undefined ? [] : removable();
   while (fault !== undefined) {
-    const rest = withoutNull(value, fault.path, removable);
+    const rest = withoutNull(value, fault.path, names);
     if (rest === undefined) return fault;
     value = rest;
     fault = Object.keys(value).length === 0 ? undefined : check.fault(value, work);

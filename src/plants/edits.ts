@@ -106,8 +106,10 @@ export type EditCounts = Readonly<EditRun["made"]>;
 
 /** 50 random bits: a name that can be typed. */
 function newRunId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(10));
-  return Array.from(bytes, (byte) => runCharacters[byte % runCharacters.length]).join("");
+  let id = "";
+  for (const byte of crypto.getRandomValues(new Uint8Array(10)))
+    id += runCharacters[byte % runCharacters.length];
+  return id;
 }
 
 /** A plant as the history has it, or why today's contract cannot read it; undefined for none. */

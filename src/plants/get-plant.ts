@@ -2,14 +2,12 @@
 
 import { ApiError } from "../base/errors.ts";
 import { type Collection, wholeOf } from "../contract/contract.ts";
-import { responseJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { operationName, withArticle } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
-import { timesOf } from "../store/shared/plant-rows.ts";
 import { defineOperation } from "./define-operation.ts";
-import { checkMatch, entityTag, excludes } from "./entity-tag.ts";
 import { idInPath } from "./parameters.ts";
+import { checkMatch, excludes } from "./preconditions.ts";
 
 export const entityTagHeader = {
   description: "Another one after each change (RFC 9110, section 8.8.3).",
@@ -33,18 +31,14 @@ export function getOperation(collection: Collection): Operation {
       200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
     },
     async handle({ parameters: { id }, headers, url, store }) {
-      const stored = await store.get(collection, id);
-      if (stored === undefined) return noSuchPlant(collection, id);
-      const tag = entityTag(collection, stored);
+      const found = await store.find(collection, response, id, url);
+      if (found === undefined) return noSuchPlant(collection, id);
+      const { json, tag } = found;
       const failed = checkMatch(headers, tag, "leave the header out to get it as it is now");
       if (failed !== undefined) return failed;
       const own = { headers: { ETag: tag } };
       if (excludes(headers, tag)) return { status: 304, ...own };
-      return {
-        status: 200,
-        jsonText: responseJson(collection, response, stored, { ...timesOf(stored), url }),
-        ...own,
-      };
+      return { status: 200, jsonText: json, ...own };
     },
   });
 }

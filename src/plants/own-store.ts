@@ -19,6 +19,7 @@ import { parseExactJson, toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
 import { sentText } from "../json/sent-json.ts";
 import type { OperationStore } from "../store/operation-store.ts";
+import { entityTag } from "../store/shared/entity-tag.ts";
 import {
   type StoredPlant,
   type StoredRow,
@@ -29,7 +30,7 @@ import {
 import type { SqlValue } from "../store/sql-connection.ts";
 import type { OperationCall } from "./define-operation.ts";
 import { type EditKind, editedPlant, parseEdit } from "./edit-plant.ts";
-import { checkPreconditions, entityTag } from "./entity-tag.ts";
+import { checkPreconditions } from "./preconditions.ts";
 import { Transaction } from "./transaction.ts";
 
 /** The types of a collection: a resource as it is read, and the body that creates one. */

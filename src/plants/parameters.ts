@@ -126,14 +126,14 @@ export function parseParameters<Declared extends Parameters>(
   url: string,
 ): ParameterValues<Declared> | ApiError {
   const start = url.indexOf("?");
-  const query = new URLSearchParams(start === -1 ? "" : url.slice(start));
+  const query = start === -1 ? undefined : new URLSearchParams(url.slice(start));
   const values: Record<string, unknown> = {};
   /** Each with its words for the log, where it quotes the request. */
   const errors: (readonly [error: string, logged?: string])[] = [];
   for (const [key, parameter] of Object.entries(declared)) {
     const name = parameter.shownName ?? key;
     const segment = segments[key];
-    const all = segment === undefined ? query.getAll(key) : [segment];
+    const all = segment === undefined ? (query?.getAll(key) ?? []) : [segment];
     const [first, ...others] = all;
     const text = all.join();
     const value = first === undefined || !isStorable(text) ? undefined : parameter.parse(first, ...others);

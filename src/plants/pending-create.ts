@@ -9,9 +9,9 @@ import { type Exchange, rowTooLarge } from "../http/exchange.ts";
 import { plantResponse } from "../http/responses.ts";
 import type { CreateOutcome, CreateQueue, PendingCreate } from "../store/group-commit.ts";
 import type { NewEntry } from "../store/plant-store.ts";
+import { entityTag } from "../store/shared/entity-tag.ts";
 import { createdVersion, findPlants, type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
-import { entityTag } from "./entity-tag.ts";
 import type { ChosenId, FreeIds } from "./new-ids.ts";
 import { readByKey } from "./recorded-plant.ts";
 

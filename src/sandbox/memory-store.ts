@@ -90,6 +90,7 @@ export class MemoryStore implements PlantStore {
     return {
       ...sqliteTraits,
       query: (...call) => this.#current.sql.query(...call),
+      find: (...plants) => this.#current.sql.find(...plants),
       page: (...page) => this.#current.sql.page(...page),
       count: (...list) => this.#current.sql.count(...list),
       [Symbol.asyncDispose]: async () => undefined,

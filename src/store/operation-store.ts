@@ -3,14 +3,15 @@
 
 import { OperatorError } from "../base/operator-error.ts";
 import { unlessAborted } from "../base/time-limit.ts";
-import { type Collection, collectionOf } from "../contract/contract.ts";
+import { type Collection, collectionOf, type Representation } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { StoreNode } from "./group-commit.ts";
 import { Groups, type RunGroup, Turns } from "./groups.ts";
 import { type IsGone, ListReads } from "./list-reads.ts";
 import { PlantLocked, type PlantStore } from "./plant-store.ts";
+import { type FoundPlant, foundAt } from "./shared/found-plants.ts";
 import type { ListQuery } from "./shared/list-scan.ts";
-import type { Page, PageQuery } from "./shared/page.ts";
+import type { Page, PageQuery, ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import { findPlants, type StoredPlant } from "./shared/plant-rows.ts";
 import type { RecordedTransaction } from "./shared/transaction.ts";
@@ -24,6 +25,13 @@ export interface OperationStore {
    * that was acknowledged before, because its query starts after the call.
    */
   get(collection: Collection, id: PlantId): Promise<StoredPlant | undefined>;
+  /** Reads one plant as `get` does, as a response has it, with its URL where that has it. */
+  find(
+    collection: Collection,
+    response: Representation,
+    id: PlantId,
+    url: string,
+  ): Promise<FoundPlant | undefined>;
   /** Reads lists. Never delays creates. */
   readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query"> & {
     page(query: PageQuery): Promise<Page>;
@@ -67,7 +75,7 @@ const lockedPauseMs = 300;
  */
 export async function openOperationStore(
   store: PlantStore,
-  single: SqlConnection,
+  single: ReadConnection,
   resources: AsyncDisposableStack,
   nodeOf: NodeOf = () => undefined,
 ): Promise<(callerKey: string, isGone?: IsGone) => OperationStore> {
@@ -76,7 +84,7 @@ export async function openOperationStore(
   const transactions = new Turns(waitMsMax, sql.callsMax);
   const nodes = new WeakMap<StoreNode, NodeGroups>();
   /** The changes of each plant that is being changed. */
-  const changes = new Map<string, { readonly turns: Turns; count: number }>();
+  const changes = new Map<string, PlantChanges>();
 
   const groupsOf = (collection: Collection, id: PlantId): NodeGroups => {
     const node = nodeOf(collection, id) ?? onlyNode;
@@ -100,8 +108,13 @@ export async function openOperationStore(
     }
   };
   return (caller, isGone) => ({
-    edit: (some) => Promise.all(some.map((edit) => editOne(caller, edit))),
+    edit: async (some) =>
+      some.length === 1
+        ? [await editOne(caller, some[0] as RecordedEdit)]
+        : Promise.all(some.map((edit) => editOne(caller, edit))),
     get: async (collection, id) => groupsOf(collection, id).getsOf(collection).add(caller, id),
+    find: async (collection, response, id, url) =>
+      groupsOf(collection, id).findsOf(collection, response).add(caller, { id, url }),
     read: {
       dialect: sql.dialect,
       inTime: sql.inTime,
@@ -113,14 +126,53 @@ export async function openOperationStore(
     transact: (transaction) => transactions.run(caller, () => store.transact(transaction)),
     change({ table }, id, work) {
       const key = `${table} ${id}`;
-      const own = changes.get(key) ?? { turns: new Turns(waitMsMax), count: 0 };
-      changes.set(key, own);
-      own.count++;
-      return own.turns.run(caller, work).finally(() => {
-        if (--own.count === 0) changes.delete(key);
-      });
+      let own = changes.get(key);
+      if (own === undefined) {
+        own = new PlantChanges(() => changes.delete(key));
+        changes.set(key, own);
+      }
+      return own.run(caller, work);
     },
   });
+}
+
+interface Find {
+  readonly id: PlantId;
+  readonly url: string;
+}
+
+/** The changes of one plant, one after the other. Most are alone, and need no turns. */
+class PlantChanges {
+  readonly #onEnd: () => void;
+  #count = 0;
+  #first: { readonly caller: string; readonly running: Promise<unknown> } | undefined;
+  #turns: Turns | undefined;
+
+  /** @param onEnd called when none is left. */
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+  }
+
+  run<Result>(caller: string, work: () => Promise<Result>): Promise<Result> {
+    let running: Promise<Result>;
+    if (this.#count++ === 0) {
+      running = work();
+      this.#first = { caller, running };
+    } else running = this.#turnsAfterFirst().run(caller, work);
+    return running.finally(() => {
+      if (--this.#count === 0) this.#onEnd();
+    });
+  }
+
+  #turnsAfterFirst(): Turns {
+    if (this.#turns === undefined) {
+      this.#turns = new Turns(waitMsMax);
+      const { caller, running } = this.#first ?? {};
+      // The first turn is that of the change that runs already.
+      if (caller !== undefined) void this.#turns.run(caller, async () => running?.catch(() => undefined));
+    }
+    return this.#turns;
+  }
 }
 
 /** The calls for the plants of one node. They reject while it is down, and when it goes down. */
@@ -129,10 +181,11 @@ class NodeGroups {
   /** Edits that are tried again. */
   readonly locked: EditGroups;
   readonly #node: StoreNode;
-  readonly #single: SqlConnection;
+  readonly #single: ReadConnection;
   readonly #gets = new Map<Collection, Groups<PlantId, StoredPlant | undefined>>();
+  readonly #finds = new Map<Representation, Groups<Find, FoundPlant | undefined>>();
 
-  constructor(node: StoreNode, store: PlantStore, single: SqlConnection) {
+  constructor(node: StoreNode, store: PlantStore, single: ReadConnection) {
     this.#node = node;
     this.#single = single;
     const edit = async (edits: readonly RecordedEdit[]) =>
@@ -151,6 +204,24 @@ class NodeGroups {
       this.#gets.set(collection, gets);
     }
     return gets;
+  }
+
+  findsOf(collection: Collection, response: Representation): Groups<Find, FoundPlant | undefined> {
+    let finds = this.#finds.get(response);
+    if (finds === undefined) {
+      const hasUrls = response.urlName !== undefined;
+      finds = this.#groups(async (calls) => {
+        const texts = await this.#single.find({
+          table: collection.table,
+          response,
+          ids: calls.map(({ id }) => id),
+          urls: hasUrls ? calls.map(({ url }) => url) : [],
+        });
+        return calls.map((_, index) => foundAt(texts, index));
+      });
+      this.#finds.set(response, finds);
+    }
+    return finds;
   }
 
   #groups<Call, Result>(run: RunGroup<Call, Result>): Groups<Call, Result> {

@@ -78,7 +78,9 @@ export class SandboxOperation implements Operation {
       exchange.caller = sandboxCaller;
       const [, query = ""] = /\?([^#]*)/.exec(request.url) ?? [];
       const readBody = () => bodyReader.read(request, sandboxCaller);
-      exchange.reply(await this.respond({ headers: request.headers, query, segments, readBody }));
+      const response = await this.respond({ headers: request.headers, query, segments, readBody });
+      response.headers.set("X-Request-Id", exchange.requestId);
+      exchange.reply(response);
     } catch (error) {
       exchange.fail(error);
     }

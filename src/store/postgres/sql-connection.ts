@@ -1,6 +1,7 @@
 // Reads PostgreSQL for extras and operations, on connections that no batch uses.
 
 import type { Contract } from "../../contract/contract.ts";
+import { type FoundQuery, type FoundTexts, foundWork } from "../shared/found-plants.ts";
 import type { ListQuery } from "../shared/list-scan.ts";
 import {
   countWork,
@@ -62,6 +63,10 @@ export class PostgresSqlConnection implements ReadConnection {
     return rows as Row[];
   }
 
+  find(query: FoundQuery): Promise<FoundTexts> {
+    return this.#run(foundWork(this.#contract, query));
+  }
+
   page(query: PageQuery, ms: number): Promise<Page> {
     return this.#run(pageWork(this.#contract, this, query, ms), Math.min(10 * ms, listMsMax));
   }
@@ -71,7 +76,7 @@ export class PostgresSqlConnection implements ReadConnection {
     return this.#run(countWork(this.#contract, this, query, ms), 100 * ms);
   }
 
-  #run<Result>(work: SqlWork<Result>, statementMsMax: number): Promise<Result> {
+  #run<Result>(work: SqlWork<Result>, statementMsMax?: number): Promise<Result> {
     const together = (statements: readonly Statement[]) => this.#read(statements, statementMsMax);
     return runWork({ together }, work);
   }

@@ -11,6 +11,7 @@ import {
 import { itemUrl, responseJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { SqlConnection } from "../sql-connection.ts";
+import type { FoundQuery, FoundTexts } from "./found-plants.ts";
 import { type ListQuery, type ListRest, ListScan } from "./list-scan.ts";
 import { type OrderPlace, placeIn } from "./page-order.ts";
 import { plantColumns, type StoredRow, storedColumns, timesOf, toPlant, toStored } from "./plant-rows.ts";
@@ -50,12 +51,15 @@ export interface Page {
   readonly rest: ListRest | undefined;
 }
 
-/** Connections of a store, which also read pages of its plants. */
+/** Connections of a store, which also write its plants as JSON. */
 export interface ReadConnection extends SqlConnection {
   /** How many calls run at the same time; further ones wait. */
   readonly callsMax: number;
   /** How many are sent at the same time where each is short: others wait until they have ended. */
   readonly shortCallsMax: number;
+
+  /** Reads single plants. */
+  find(query: FoundQuery): Promise<FoundTexts>;
 
   /** Reads a page. Once `ms` have passed, it has what was found. */
   page(query: PageQuery, ms: number): Promise<Page>;

@@ -2,10 +2,10 @@
 // engine.
 
 import { OperatorError } from "../../base/operator-error.ts";
-import { type Contract, collectionOf, type Values } from "../../contract/contract.ts";
+import { type Collection, type Contract, collectionOf, type Values } from "../../contract/contract.ts";
 import { toColumns, valuesJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import type { SqlStatement, SqlValue } from "../sql-connection.ts";
+import type { SqlStatement } from "../sql-connection.ts";
 import { keepsKeys, keyColumn } from "./create-key.ts";
 import {
   type Creation,
@@ -17,7 +17,7 @@ import {
   versionColumn,
   versionSql,
 } from "./plant-rows.ts";
-import { list, type SqlWork } from "./sql-work.ts";
+import { forCollection, list, type SqlWork } from "./sql-work.ts";
 
 /** A change or a deletion of one plant, or the creation of one that is not there. */
 export type PlantEdit = ConditionalEdit | UnconditionalDeletion;
@@ -155,34 +155,55 @@ function creationOf(edit: PlantEdit): Creation {
 function writeStatement(contract: Contract, { table, edit }: RecordedEdit): SqlStatement {
   const collection = collectionOf(contract, table);
   const { id, expected, replacement } = edit;
-  // The statement fails once the contract has restricted the table in another way.
-  const { marker } = collection;
-  const isMarked = marker === undefined ? "" : ` AND "${marker}" IS NULL`;
-  if (expected === "any") {
-    const sql = `DELETE FROM "${table}" WHERE id = $1${isMarked} RETURNING ${storedColumns(collection)}`;
-    return { sql, parameters: [id], isPrepared: true };
-  }
-  const isExpected = `${versionSql} = $1 AND id = $2${isMarked}`;
+  if (expected === "any") return { sql: deleteAnySql(collection), parameters: [id], isPrepared: true };
   if (replacement === undefined) {
     if (expected === undefined) throw new Error("A deletion needs a plant");
-    const sql = `DELETE FROM "${table}" WHERE ${isExpected} RETURNING id`;
-    return { sql, parameters: [expected.version, id], isPrepared: true };
+    return { sql: deleteSql(collection), parameters: [expected.version, id], isPrepared: true };
   }
-  const columns = [...collection.fields.map(({ column }) => column), versionColumn];
   const values = [...toColumns(collection, replacement), edit.version];
   if (expected === undefined) {
     const { createdAt, creator, key } = creationOf(edit);
-    const hasKey = keepsKeys(collection);
-    const parameters: SqlValue[] = [...values, createdAt, creator, id, ...(hasKey ? [key ?? null] : [])];
-    const own = [...columns, "created_at", "creator", "id", ...(hasKey ? [keyColumn] : [])];
-    const into = marker === undefined ? own : [`"${marker}"`, ...own];
-    const given = list(parameters).replace("(", marker === undefined ? "(" : "(NULL, ");
-    // Another plant may have the id, or the key, which has created one since.
-    const sql = `INSERT INTO "${table}" (${into.join(", ")})
-                 VALUES ${given} ON CONFLICT ${hasKey ? "" : "(id)"} DO NOTHING RETURNING id`;
-    return { sql, parameters, isPrepared: true };
+    const parameters = [...values, createdAt, creator, id];
+    if (keepsKeys(collection)) parameters.push(key ?? null);
+    return { sql: insertSql(collection), parameters, isPrepared: true };
   }
-  const assignments = columns.map((column, index) => `${column} = $${index + 3}`);
-  const sql = `UPDATE "${table}" SET ${assignments.join(", ")} WHERE ${isExpected} RETURNING id`;
-  return { sql, parameters: [expected.version, id, ...values], isPrepared: true };
+  return { sql: updateSql(collection), parameters: [expected.version, id, ...values], isPrepared: true };
+}
+
+const deleteAnySql = forCollection(
+  (collection) =>
+    `DELETE FROM "${collection.table}" WHERE id = $1${isMarked(collection)} RETURNING ${storedColumns(collection)}`,
+);
+
+const deleteSql = forCollection(
+  (collection) => `DELETE FROM "${collection.table}" WHERE ${isExpected(collection)} RETURNING id`,
+);
+
+const updateSql = forCollection((collection) => {
+  const assignments = editedColumns(collection).map((column, index) => `${column} = $${index + 3}`);
+  return `UPDATE "${collection.table}" SET ${assignments.join(", ")} WHERE ${isExpected(collection)} RETURNING id`;
+});
+
+const insertSql = forCollection((collection) => {
+  const hasKey = keepsKeys(collection);
+  const { table, marker } = collection;
+  const own = [...editedColumns(collection), "created_at", "creator", "id", ...(hasKey ? [keyColumn] : [])];
+  const into = marker === undefined ? own : [`"${marker}"`, ...own];
+  const given = list(own).replace("(", marker === undefined ? "(" : "(NULL, ");
+  // Another plant may have the id, or the key, which has created one since.
+  return `INSERT INTO "${table}" (${into.join(", ")})
+          VALUES ${given} ON CONFLICT ${hasKey ? "" : "(id)"} DO NOTHING RETURNING id`;
+});
+
+function editedColumns({ fields }: Collection): string[] {
+  return [...fields.map(({ column }) => column), versionColumn];
+}
+
+function isExpected(collection: Collection): string {
+  return `${versionSql} = $1 AND id = $2${isMarked(collection)}`;
+}
+
+/** The statement fails once the contract has restricted the table in another way. */
+function isMarked({ marker }: Collection): string {
+  return marker === undefined ? "" : ` AND "${marker}" IS NULL`;
 }

@@ -4,9 +4,9 @@
 import type { Collection, Plant, PlantColumns } from "../../contract/contract.ts";
 import { toValues } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import type { SqlConnection } from "../sql-connection.ts";
+import type { SqlConnection, SqlStatement } from "../sql-connection.ts";
 import { keepsKeys, keyColumn } from "./create-key.ts";
-import { list } from "./sql-work.ts";
+import { forCollection, list } from "./sql-work.ts";
 
 /** When and by whom a plant was created. */
 export interface Creation {
@@ -63,10 +63,10 @@ export function plantColumns({ fields }: Collection): string {
 }
 
 /** The columns of a StoredPlant. */
-export function storedColumns(collection: Collection): string {
+export const storedColumns = forCollection((collection) => {
   const key = keepsKeys(collection) ? `, ${keyColumn}` : "";
   return `${plantColumns(collection)}, created_at, creator, ${versionSql} AS ${versionColumn}${key}`;
-}
+});
 
 /** The row of a StoredPlant; PostgreSQL has int8 as digits where nothing parses them. */
 export type StoredRow = PlantColumns & {
@@ -97,14 +97,23 @@ export async function findPlants(
   sql: Pick<SqlConnection, "query">,
   ids: readonly PlantId[],
 ): Promise<Map<PlantId, StoredPlant>> {
+  if (ids.length === 0) return new Map();
+  const { sql: text, parameters } = plantsStatement(collection, ids);
+  return byId(collection, await sql.query<StoredRow>(text, parameters));
+}
+
+/** Selects the rows of plants by their ids, of which there is at least one. */
+export function plantsStatement(collection: Collection, ids: readonly PlantId[]): SqlStatement {
   const wanted = [...new Set(ids)];
-  const [first] = wanted;
-  if (first === undefined) return new Map();
   // Few lengths, so that their statements stay prepared: an id more than once changes nothing.
-  while (!Number.isInteger(Math.log2(wanted.length))) wanted.push(first);
-  const rows = await sql.query<StoredRow>(
-    `SELECT ${storedColumns(collection)} FROM "${collection.table}" WHERE id IN ${list(wanted)}`,
-    wanted,
-  );
+  while (!Number.isInteger(Math.log2(wanted.length))) wanted.push(ids[0] as PlantId);
+  return {
+    sql: `SELECT ${storedColumns(collection)} FROM "${collection.table}" WHERE id IN ${list(wanted)}`,
+    parameters: wanted,
+    isPrepared: true,
+  };
+}
+
+export function byId(collection: Collection, rows: readonly StoredRow[]): Map<PlantId, StoredPlant> {
   return new Map(rows.map((row) => [row.id, toStored(collection, row)]));
 }

@@ -1,6 +1,7 @@
 // Defines SQL that every engine runs as generators that yield statements: SQLite runs them without
 // a pause, so nothing comes in between; PostgreSQL gets those of one yield in one round trip.
 
+import type { Collection } from "../../contract/contract.ts";
 import type { SqlStatement, SqlValue } from "../sql-connection.ts";
 
 /** Yields statements, which run one after the other, and gets the rows of each. */
@@ -17,4 +18,17 @@ export function* query<Row extends object>(
 /** The parameters $1, $2 and so on, in parentheses. */
 export function list(parameters: readonly SqlValue[]): string {
   return `(${parameters.map((_, index) => `$${index + 1}`).join(", ")})`;
+}
+
+/** Writes a text of SQL for each collection once: engines find a statement by its text. */
+export function forCollection(write: (collection: Collection) => string): (collection: Collection) => string {
+  const texts = new WeakMap<Collection, string>();
+  return (collection) => {
+    let text = texts.get(collection);
+    if (text === undefined) {
+      text = write(collection);
+      texts.set(collection, text);
+    }
+    return text;
+  };
 }

@@ -36,6 +36,7 @@ export async function openReadConnection(
   return {
     ...sqliteTraits,
     query: reader.query,
+    find: reader.find,
     page: reader.page,
     count: reader.count,
     async [Symbol.asyncDispose]() {

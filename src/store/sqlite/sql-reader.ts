@@ -1,6 +1,7 @@
 // Runs statements that read in the thread that has the database: those of a SqlConnection.
 
 import type { Contract } from "../../contract/contract.ts";
+import { type FoundQuery, type FoundTexts, foundWork } from "../shared/found-plants.ts";
 import type { ListQuery } from "../shared/list-scan.ts";
 import {
   countWork,
@@ -67,6 +68,10 @@ export class SqlReader implements ReadConnection {
         throw wrongStatement(error, sql) ?? error;
       }
     });
+  }
+
+  async find(query: FoundQuery): Promise<FoundTexts> {
+    return this.#within(undefined, () => runWork(this.#database, foundWork(this.#contract, query)));
   }
 
   async page(query: PageQuery, ms: number): Promise<Page> {

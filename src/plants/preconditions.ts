@@ -1,23 +1,10 @@
-// Makes the entity tags (RFC 9110, section 8.8.3) of single resources, and checks the conditions
-// that name them.
+// Checks the conditions of requests, which name entity tags (RFC 9110, section 8.8.3).
 
 import { ApiError } from "../base/errors.ts";
-import type { Collection } from "../contract/contract.ts";
-import { plantJson } from "../contract/plant.ts";
-import { createdVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
 
-/**
- * A strong tag, which never comes back: 132 bits of SHA-256 of the version, of the contract, which
- * makes the response, and, as two creations may share a millisecond, of a plant that was not changed.
- */
-export function entityTag(
-  collection: Collection,
-  plant: Pick<StoredPlant, "id" | "values" | "createdAt" | "version">,
-): string {
-  const isCreated = plant.version === createdVersion(plant.createdAt);
-  const content = isCreated ? plantJson(collection, plant) : "";
-  const hash = Bun.SHA256.hash(`${collection.digest} ${plant.version} ${content}`, "base64url");
-  return `"${hash.slice(0, 22)}"`;
+/** Whether a request has conditions: without them no tag is needed. */
+export function isConditional(headers: Headers): boolean {
+  return headers.has("if-match") || headers.has("if-none-match");
 }
 
 /**
@@ -48,7 +35,8 @@ export function checkMatch(headers: Headers, current: string | undefined, advice
  * @param current the tag of what is stored; undefined if there is nothing.
  */
 export function excludes(headers: Headers, current: string | undefined): boolean {
-  return hasTag((headers.get("if-none-match") ?? "").replaceAll("W/", ""), current);
+  const excluded = headers.get("if-none-match");
+  return excluded !== null && hasTag(excluded.replaceAll("W/", ""), current);
 }
 
 /** Whether a list of tags has the current one; * stands for any. */
