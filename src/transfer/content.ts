@@ -125,8 +125,7 @@ async function peek(
   while (bytes < headBytes && !/\S[^\n]*\n/.test(Buffer.concat(first).toString("latin1"))) {
     const { done, value } = await iterator.next();
     if (done) break;
-    // A copy, because the source may reuse its buffer.
-    first.push(new Uint8Array(value));
+    first.push(value);
     bytes += value.length;
   }
   async function* chunks(): AsyncGenerator<Uint8Array> {

@@ -103,8 +103,7 @@ export class JsonReader implements RecordReader {
     [this.#depth, this.#isInString, this.#isEscaped] = [depth, isInString, isEscaped];
     this.#column = chunk.length - lineStart;
     if (depth > 0) {
-      // A copy, because the source may reuse its buffer.
-      this.#pending.push(new Uint8Array(chunk.subarray(recordStart)));
+      this.#pending.push(chunk.subarray(recordStart));
       this.#pendingBytes += chunk.length - recordStart;
     }
     return records;

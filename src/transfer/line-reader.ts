@@ -56,13 +56,12 @@ export class LineReader<Parsed> implements RecordReader {
     const records: ImportRecord[] = [];
     this.#pendingBytes += chunk.length;
     if (this.#pendingBytes < this.#parseFromBytes) {
-      // A copy, because the source may reuse its buffer. Buffer.slice would not copy.
-      this.#pending.push(new Uint8Array(chunk));
+      this.#pending.push(chunk);
       return records;
     }
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([...this.#pending, chunk]);
     const parsed = this.#parseRecords(bytes.subarray(0, this.#format.completeBytes(bytes)), records);
-    const rest = new Uint8Array(bytes.subarray(parsed));
+    const rest = bytes.subarray(parsed);
     this.#pending = rest.length === 0 ? [] : [rest];
     this.#pendingBytes = rest.length;
     this.#parseFromBytes = Math.min(2 * rest.length, this.#heldBytesMax + 1);

@@ -139,17 +139,19 @@ export async function commitBatch(
   return batch.map((entry) => outcomes.get(entry) as Outcome);
 }
 
-/** Two batches that lock their tables and rows in the same order cannot deadlock. */
 function partsOf(batch: readonly NewEntry[]): Part[] {
   const [first] = batch;
-  const isOne = batch.every(({ collection }) => collection === first?.collection);
   if (first === undefined) return [];
+  const isOne = batch.every(({ collection }) => collection === first.collection);
   const groups = isOne ? [batch] : [...Map.groupBy(batch, ({ collection }) => collection).values()];
-  const parts = groups.map(toPart);
-  return parts.sort((one, other) => (one.collection.table < other.collection.table ? -1 : 1));
+  return groups.map(toPart);
 }
 
-/** @param entries at least one, all of one collection. */
+/**
+ * Two batches that lock their rows in the same order cannot deadlock.
+ *
+ * @param entries at least one, all of one collection.
+ */
 function toPart(entries: readonly NewEntry[]): Part {
   const { collection } = entries[0] as NewEntry;
   const rows = isAscending(entries) ? entries : withoutDuplicates(entries.toSorted(byId));

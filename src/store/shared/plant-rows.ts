@@ -82,13 +82,11 @@ export function toPlant(collection: Collection, row: PlantColumns & { readonly i
 }
 
 export function toStored(collection: Collection, row: StoredRow): StoredPlant {
-  return {
-    ...toPlant(collection, row),
-    createdAt: Number(row.created_at),
-    creator: row.creator === null ? null : Number(row.creator),
-    version: BigInt(row.row_version),
-    ...(row.create_key != null && { key: row.create_key }),
-  };
+  const { id, values } = toPlant(collection, row);
+  const createdAt = Number(row.created_at);
+  const creator = row.creator === null ? null : Number(row.creator);
+  const stored = { id, values, createdAt, creator, version: BigInt(row.row_version) };
+  return row.create_key == null ? stored : { ...stored, key: row.create_key };
 }
 
 /** Reads the plants that are stored under some ids. Rejects with an OperatorError. */

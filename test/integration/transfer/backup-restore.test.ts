@@ -9,6 +9,7 @@ import {
   copyFileSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   statSync,
@@ -16,6 +17,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { PartialFile } from "../../../src/transfer/partial-file.ts";
 import { describeUnless, programPath } from "../../support/programs.ts";
 import type { CommandResult, TemporaryFolder } from "../../support/server.ts";
 import {
@@ -313,6 +315,25 @@ test.each(sources)("%s from %s is refused", async (command, _, arrange, refusal)
     expectRefusal(await execute(command, folder, target, given), refusal);
     expect(snapshot(folder.path)).toEqual(before);
   }
+});
+
+test("restore over a store that is open is refused, and says so", async () => {
+  using folder = stores.newFolder();
+  using open = new Database(folder.file("other.db"));
+  open.run("PRAGMA journal_mode = WAL");
+  open.query("SELECT count(*) FROM plants").get();
+  const restored = await execute("restore", folder, "other.db", { force: true });
+  expectRefusal(restored, /other\.db is open, perhaps in a server; stop it first/);
+});
+
+test("a file that is not whole is private, and goes away", () => {
+  using folder = stores.newFolder();
+  const before = readdirSync(folder.path);
+  {
+    using file = new PartialFile(folder.file("new.db"));
+    expect((statSync(file.path).mode & 0o777).toString(8)).toBe("600");
+  }
+  expect(readdirSync(folder.path)).toEqual(before);
 });
 
 const notRoot = process.getuid?.() === 0 ? undefined : "only root gives files away";

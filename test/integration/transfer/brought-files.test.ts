@@ -225,7 +225,7 @@ test("what is damaged is said, and what came before it is imported", async () =>
 test("the report of a table is a table: missing cells are empty, surplus ones stand in the reason", async () => {
   await using imported = await importFile(
     "plants.csv",
-    'id,name,tag\n1\n2,Ficus,tropical,"a,b",c\n3,Monstera,\n',
+    'id,name,tag\n1\n2,Ficus,tropical,"a,b","c\nd"\n3,Monstera,\n',
   );
   expect(imported).toMatchObject({ exitCode: 3, plants: ['{"id":3,"name":"Monstera"}'] });
   const report = imported.file("plants.csv.rejected.csv");
@@ -234,7 +234,7 @@ test("the report of a table is a table: missing cells are empty, surplus ones st
     "id,name,tag,reason",
     expect.stringMatching(/^1,,,"line 2: 40001 The record has 1 cell, but the header has 3: /),
     expect.stringMatching(
-      /^2,Ficus,tropical,"line 3: 40001 The record has 5 cells, .* The others are ""a,b"",c"$/,
+      /^2,Ficus,tropical,"line 3: 40001 The record has 5 cells, .* The others are ""a,b"",""c d"""$/,
     ),
   ]);
   writeFileSync(report, lines.join("\n").replace("1,,,", "1,Fern,,"));

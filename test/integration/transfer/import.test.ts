@@ -1,7 +1,7 @@
 // plantstore import on every engine: results, rejected records and interruptions.
 
 import { describe, expect, spyOn, test } from "bun:test";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { progressText } from "../../../src/transfer/progress.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
@@ -63,6 +63,8 @@ for (const engine of engines) {
         exitCode: 3,
         stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson; ${windows1252}\n`,
       });
+      // It has what may be private, and the file may be anybody's.
+      expect(statSync(`${file}.rejected.ndjson`).mode & 0o777).toBe(0o600);
       const reports = jsonLines(readFileSync(`${file}.rejected.ndjson`, "utf8"));
       // As in an editor: the line of the file.
       expect([reports[0].message, reports[1].message, reports[4].message]).toEqual([

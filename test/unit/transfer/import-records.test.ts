@@ -32,10 +32,7 @@ const jsonRecords: Read = (chunks, options) => readRecords(plantStore, "json", c
 const plentyBytes = 2 ** 20;
 const anyCuts = fc.array(fc.nat(200), { maxLength: 6 });
 
-/**
- * The records of bytes that arrive in chunks. The source overwrites a chunk when the next one is
- * requested.
- */
+/** The records of bytes that arrive in chunks. */
 async function parseAll(
   read: Read,
   text: string | Uint8Array,
@@ -49,11 +46,7 @@ async function parseAll(
 async function* piecesOf(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length];
   const sorted = places.toSorted((one, other) => one - other);
-  for (const [index, start] of sorted.slice(0, -1).entries()) {
-    const piece = Buffer.from(bytes.subarray(start, sorted[index + 1]));
-    yield piece;
-    piece.fill("#");
-  }
+  for (const [index, start] of sorted.slice(0, -1).entries()) yield bytes.subarray(start, sorted[index + 1]);
 }
 
 /** Line, text, and the plant or the error code. */
@@ -217,7 +210,7 @@ test.each([" Id , NAME ,tag\r\n", '\ufeff"ID"," name ","TAG"\n'])(
 
 test("exported CSV is parsed to the same plants, in chunks of any size", async () => {
   const anyText = fc
-    .array(fc.constantFrom("a", "é", ",", ";", "\t", "|", " ", "'", "\\", '"', "\n"))
+    .array(fc.constantFrom("a", "é", ",", ";", "\t", "|", " ", "'", "\\", '"', "\n", "\r", "\ufeff"))
     .map((parts) => parts.join(""));
   const anyHostile = fc.oneof(
     anyPlant,

@@ -148,6 +148,27 @@ test("a COPY of a plant that is stored is undone, and its connection is kept", a
 
 // By COPY, and by INSERT.
 test.each([40, 5])(
+  "%d plants are written in the order of their ids, so that two batches cannot deadlock",
+  async (count) => {
+    await using engine = await Engine.start("");
+    const ascending = ids(...Array.from({ length: count }, (_, id) => BigInt(id)));
+    await engine.create(ascending.toReversed());
+    const rows = await engine.inSession("SELECT id FROM plants ORDER BY ctid");
+    expect(rows.map(({ id }) => BigInt(String(id)))).toEqual(ascending.map(({ id }) => id as bigint));
+  },
+);
+
+test("a batch waits as a whole for a table that is locked", async () => {
+  await using engine = await Engine.start("retry_timeout=1");
+  const other = new Client({ connectionString: server.address(engine.name) });
+  await other.connect();
+  await other.query("BEGIN; LOCK TABLE plants");
+  expect(await engine.create(ids(1n, 2n, 3n))).toEqual(Array(3).fill("unavailable"));
+  expect(engine.unavailable).toHaveLength(1);
+  await other.end();
+});
+
+test.each([40, 5])(
   "of %d plants only those fail that another program has locked, or the database refuses",
   async (count) => {
     await using engine = await Engine.start("");
@@ -172,16 +193,16 @@ test.each([40, 5])(
   },
 );
 
-test.each(["plants", "tokens", "token_version", "creators", "edits"])(
-  "no plant is acknowledged while %s is an unlogged table",
-  async (table) => {
-    await using engine = await Engine.start("retry_timeout=1", () => `ALTER TABLE ${table} SET UNLOGGED`);
-    expect(await engine.create(ids(1n))).toEqual(["unavailable"]);
-    expect(engine.unavailable.join()).toContain(`has ${table} as an unlogged table, which a crash empties`);
-    await server.query(engine.name, `ALTER TABLE ${table} SET LOGGED`);
-    expect(await engine.create(ids(3n))).toEqual(["created"]);
-  },
-);
+test("no plant is acknowledged while a table is unlogged", async () => {
+  const tables = ["creators", "edits", "plants", "token_version", "tokens"];
+  const alter = (kind: string) => tables.map((table) => `ALTER TABLE ${table} SET ${kind}`).join("; ");
+  await using engine = await Engine.start("retry_timeout=1", () => alter("UNLOGGED"));
+  expect(await engine.create(ids(1n))).toEqual(["unavailable"]);
+  const reason = `has ${tables.join(" and ")} as an unlogged table, which a crash empties`;
+  expect(engine.unavailable.join()).toContain(reason);
+  await server.query(engine.name, alter("LOGGED"));
+  expect(await engine.create(ids(3n))).toEqual(["created"]);
+});
 
 test.each([
   ["off", "on"],
