@@ -109,11 +109,8 @@ function decimalKey(number: string): string {
   let letters = digits(`substr(${number}, 2)`);
   for (let digit = 0; digit < 10; digit++)
     letters = `replace(${letters}, '${digit}', '${"jihgfedcba"[digit]}')`;
-  return `CASE WHEN substr(${number}, 1, 1) <> '-' THEN '1' || ${digits(number)}
-    WHEN ltrim(${number}, '-0.') = '' THEN '1${"0".repeat(38)}' ELSE '0' || ${letters} || '~' END`.replaceAll(
-    /\s+/g,
-    " ",
-  );
+  // Zero is stored without a sign.
+  return `CASE WHEN substr(${number}, 1, 1) <> '-' THEN '1' || ${digits(number)} ELSE '0' || ${letters} || '~' END`;
 }
 
 /** A text that is ordered as the instants of RFC 3339 are: seconds of UTC, and the first digits below. */

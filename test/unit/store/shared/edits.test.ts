@@ -73,7 +73,7 @@ function namesIn(database: Database, table = "plants"): unknown[] {
 test("transactions lock the same plants in the same order, by table and id, and outcomes are in that of the edits", () => {
   const edits = [
     edit("plants", 10n),
-    edit("others", 3n, "new"),
+    edit("others", 30n, "new"),
     edit("plants", 9n, "new"),
     edit("others", -2n),
   ];
@@ -86,11 +86,11 @@ test("transactions lock the same plants in the same order, by table and id, and 
     ]),
   ).toEqual([
     ["others", -2n],
-    ["others", 3n],
+    ["others", 30n],
     ["plants", 9n],
     ["plants", 10n],
   ]);
-  work.next([[], [{ id: 3n }], [{ id: 9n }], []]);
+  work.next([[], [{ id: 30n }], [{ id: 9n }], []]);
   expect(work.next([]).value).toEqual(["changed", "done", "done", "changed"]);
 });
 

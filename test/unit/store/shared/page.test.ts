@@ -76,7 +76,7 @@ test("a page that is longer than its limit is cut, has one plant at least, and g
     [200, 1],
     [400, 2],
   ] as const) {
-    const page = pageOfNine(control, { bytesMax });
+    const page = pageOfNine(control, { bytesMax, size: 9 });
     expect([bytesMax, page.count]).toEqual([bytesMax, count]);
     expect(page).toMatchObject({ end: { id: BigInt(count - 1) }, hasMore: true, isCutShort: true });
     expect(JSON.parse(page.json)).toHaveLength(count);
