@@ -21,7 +21,8 @@ export async function openReadConnection(
   let isOpen = false;
   const worker = new WorkerClient<typeof openReadThread>(new URL("./sql-worker", import.meta.url), {
     name: "sql",
-    short: { methods: ["page", "count"], callsMax: sqliteTraits.shortCallsMax },
+    // ListReads makes at most shortCallsMax at the same time.
+    short: ["page", "count"],
     // One that cannot start rejects here.
     onFailed: (error) => isOpen && onFailed(error),
   });

@@ -46,10 +46,10 @@ export interface WorkerOptions {
   /** Called after each message to the worker, which may wait elsewhere than in its event loop. */
   readonly onPosted?: () => void;
   /**
-   * Methods whose calls are short, and how many of them are with the worker at the same time, so that it
-   * need not wait for the next one. Their promises must be settled when they are returned.
+   * Methods whose calls are sent while another of them is with the worker, so that it need not wait for
+   * the next one. They are short, and their promises settled when they are returned.
    */
-  readonly short?: { readonly methods: readonly string[]; readonly callsMax: number };
+  readonly short?: readonly string[];
   /** Called once, when the worker can serve no more calls. */
   readonly onFailed?: (error: Error) => void;
 }
@@ -152,8 +152,7 @@ export class WorkerClient<Opening extends Open> {
 
   /** Whether a call is sent while the one before it is with the worker. */
   #isFollowed(...calls: readonly PendingCall[]): boolean {
-    const { methods = [], callsMax = 1 } = this.#options.short ?? {};
-    return this.#sent < callsMax && calls.every(({ message }) => methods.includes(message.method));
+    return calls.every(({ message }) => this.#options.short?.includes(message.method));
   }
 }
 

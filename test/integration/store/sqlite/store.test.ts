@@ -16,6 +16,7 @@ import {
 import { OperatorError } from "../../../../src/base/operator-error.ts";
 import type { Plant } from "../../../../src/contract/contract.ts";
 import { compiler } from "../../../../src/openapi/compiler.ts";
+import { openServerStore } from "../../../../src/store/open-store.ts";
 import { toEntries } from "../../../../src/store/plant-store.ts";
 import { CheckpointSignals } from "../../../../src/store/sqlite/checkpoint-signals.ts";
 import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
@@ -70,6 +71,17 @@ test("a store that another process is creating at the same time is opened when i
   other.run("BEGIN IMMEDIATE");
   using sleep = spyOn(Bun, "sleepSync").mockImplementation(() => void other.run("COMMIT"));
   using _ = (await openDatabase(path, "create", { compiler })).database;
+  expect(sleep).toHaveBeenCalledTimes(1);
+});
+
+test("a change waits for the lock that another process has", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  await using store = await SqliteStore.open(path, "create", unexpected, { compiler });
+  using other = new Database(path);
+  other.run("BEGIN IMMEDIATE");
+  using sleep = spyOn(Bun, "sleepSync").mockImplementation(() => void other.run("COMMIT"));
+  expect(await store.tokens.add({ name: "ci", hash: "0", createdAt: 0, expiresAt: null })).toBe(true);
   expect(sleep).toHaveBeenCalledTimes(1);
 });
 
@@ -192,6 +204,19 @@ test("after a failed fsync of a commit every call rejects, and the store is mark
   expect(checkpointThread.hasDiskFailed).toBe(true);
   // A checkpoint would copy pages that may not be on the disk.
   expect(await store.close()).toBe(false);
+});
+
+test("a batch whose fsync has failed in the commit thread is unavailable, and the server has to exit", async () => {
+  using folder = new TemporaryFolder();
+  const failed = Promise.withResolvers<Error>();
+  const events = { onUnavailable: unexpected, onTaskFailed: unexpected, onFailed: failed.resolve };
+  const store = await openServerStore(`sqlite:${folder.file("plants.db")}`, "create", events, { compiler });
+  using _ = spyOn(BatchSender.prototype, "send").mockRejectedValueOnce(
+    new DiskFailureError("the disk failed"),
+  );
+  expect(await store.create(toEntries(plantStore, [plant(1n, "a")]))).toEqual(["unavailable"]);
+  expect(await failed.promise).toBeInstanceOf(DiskFailureError);
+  expect(await settled(store[Symbol.asyncDispose]())).toThrow("the disk failed");
 });
 
 test("a store whose fsync fails while it is opened is marked", async () => {
