@@ -259,6 +259,10 @@ for (const engine of engines)
       expect(refused).toThrow("10 or more of its shelves do not fit /shelves");
       expect(refused).toThrow(", 11 (");
       expect(refused).not.toThrow(", 12 (");
+      // The triggers that write down what is created meanwhile are gone.
+      await using store = await openedStore(database, undefined, original);
+      await using sql = await store.openSql();
+      expect(await settled(sql.query("SELECT name FROM x_touched"))).toThrow("x_touched");
     });
 
     test("the message for a required field with a new name has both", async () => {
