@@ -3,6 +3,7 @@
 // unknown key, and does not report that the keys have changed.
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { BoundedMap } from "../base/bounded-map.ts";
 import { isConfidential } from "../base/loopback.ts";
 import { errorMessage } from "../base/operator-error.ts";
 import type { Emit } from "../base/server-event.ts";
@@ -50,7 +51,7 @@ export class ProviderKeys {
   #fetching: Promise<boolean> | undefined;
   #lastLookAt = Number.NEGATIVE_INFINITY;
   /** Key ids that the last fetches did not have: those they were for, and those that are gone. */
-  readonly #missingIds = new Set<string>();
+  readonly #missingIds = new BoundedMap<string, true>(missingIdsMax);
   #hasFailed = false;
   #timer: Timer | undefined;
   #isStopped = false;
@@ -96,12 +97,8 @@ export class ProviderKeys {
       this.#missingIds.clear();
     }
     const isAnswered = await this.#fetch();
-    this.#rememberMissing(keyId);
+    this.#missingIds.set(keyId, true);
     return isAnswered ? "asked" : "unreachable";
-  }
-
-  #rememberMissing(keyId: string): void {
-    if (this.#missingIds.size < missingIdsMax) this.#missingIds.add(keyId);
   }
 
   #fetch(): Promise<boolean> {
@@ -124,7 +121,7 @@ export class ProviderKeys {
       this.#keys = createLocalJWKSet(keys);
       const known = new Set(keys.keys.map((key) => JSON.stringify(key)));
       const ids = new Set(keys.keys.map(({ kid }) => kid ?? ""));
-      for (const id of this.#ids.difference(ids)) this.#rememberMissing(id);
+      for (const id of this.#ids.difference(ids)) this.#missingIds.set(id, true);
       if (!this.#known.isSubsetOf(known)) this.#onKeyGone();
       this.#known = known;
       this.#ids = ids;

@@ -4,22 +4,20 @@ import packageJson from "../../package.json";
 import { makeToken, randomBytes } from "../auth/token.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Emit } from "../base/server-event.ts";
-import type { Contract } from "../contract/contract.ts";
+import type { Contract, ContractSource } from "../contract/contract.ts";
+import type { Certificate } from "../http/listener.ts";
 import { compiler } from "../openapi/compiler.ts";
-import { readContractFile } from "../openapi/files/read-contract-file.ts";
 import type { RunningServer } from "../service/server.ts";
 import type { ServerStore } from "../store/group-commit.ts";
 import { openServerStore, storeAt } from "../store/open-store.ts";
 import type { OpenOptions, PlantStore } from "../store/plant-store.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
-import { readCertificate, watchCertificate } from "./certificate.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
 import { noteLines } from "./contract-notes.ts";
 import { loadExtension } from "./extension.ts";
 import { host } from "./host.ts";
 import { hasColours, issueToken, printLines } from "./output.ts";
 import { ServerProcess } from "./server-process.ts";
-import { watchContract } from "./watch-contract.ts";
 
 /**
  * Runs the server until a signal stops it.
@@ -33,11 +31,7 @@ export async function serve(
   // Validate settings before opening anything.
   if (config.watch && config.contract === undefined)
     throw new OperatorError("--watch needs the file of --contract", 2);
-  const { tlsCertificate, tlsKey } = config;
-  const certificate =
-    tlsCertificate === undefined || tlsKey === undefined
-      ? undefined
-      : await readCertificate(tlsCertificate, tlsKey);
+  const certificate = await certificateOf(config);
   const extension = await loadExtension(config.extend);
 
   const now = performance.now.bind(performance);
@@ -74,22 +68,38 @@ export async function serve(
 
   const addresses = addressesOf(config, server);
   ownProcess.logStart(config, addresses);
-  if (certificate !== undefined)
+  if (certificate !== undefined) {
+    const { watchCertificate } = await import("./certificate.ts");
     ownProcess.resources.use(watchCertificate(certificate, ownProcess.events.emit));
+  }
   // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, store, server, ownProcess.events.emit);
   await using _ = accompany?.(addresses, store);
+  const { contract: file, watch, database } = config;
   await using __ =
-    config.watch && config.contract !== undefined
-      ? watchContract({
-          file: config.contract,
-          source: await readContractFile(config.contract),
-          database: config.database,
+    watch && file !== undefined
+      ? (await import("./watch-contract.ts")).watchContract({
+          file,
+          source: await readContract(file),
+          database,
           assertServable: async (wanted) => assertServable(config, wanted, await extension(wanted)),
           emit: ownProcess.events.emit,
         })
       : undefined;
   await ownProcess.waitForStop();
+}
+
+// Parts that few servers need are loaded by those.
+
+async function certificateOf({ tlsCertificate, tlsKey }: ServeConfig): Promise<Certificate | undefined> {
+  if (tlsCertificate === undefined || tlsKey === undefined) return undefined;
+  const { readCertificate } = await import("./certificate.ts");
+  return await readCertificate(tlsCertificate, tlsKey);
+}
+
+async function readContract(file: string): Promise<ContractSource> {
+  const { readContractFile } = await import("../openapi/files/read-contract-file.ts");
+  return await readContractFile(file);
 }
 
 /**
@@ -165,7 +175,7 @@ async function openStoreUnlessStopped(
     if (!isOpen) opening.abort();
   });
   const report = (waitingFor: string) => events.emit({ kind: "storeWaiting", waitingFor });
-  const contract = file === undefined ? undefined : await readContractFile(file);
+  const contract = file === undefined ? undefined : await readContract(file);
   try {
     const mode = migrate === "on" ? "create" : "writable";
     const store = await openServerStore(database, mode, storeEvents, {

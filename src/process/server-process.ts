@@ -9,7 +9,6 @@ import { redactPasswords } from "./config/redact.ts";
 import { type AnyConfig, changedSettings, type ServeSettings } from "./config/resolve.ts";
 import { host } from "./host.ts";
 import { Log } from "./log/log.ts";
-import { Tracing } from "./log/tracing.ts";
 import { hasColours } from "./output.ts";
 import { waitForStopSignal } from "./signals.ts";
 
@@ -84,6 +83,7 @@ export class ServerProcess implements AsyncDisposable {
     const { otlpEndpoint } = this.#config;
     if (otlpEndpoint === undefined) return;
     const { events } = this;
+    const { Tracing } = await import("./log/tracing.ts");
     const tracing = await Tracing.start({
       endpoint: otlpEndpoint,
       version: packageJson.version,

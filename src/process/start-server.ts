@@ -21,7 +21,6 @@ import {
 } from "../service/server.ts";
 import type { ServeConfig, ServeSettings } from "./config/resolve.ts";
 import { assertDistinct, type Extension } from "./extension.ts";
-import { localPagesOnly } from "./local-pages.ts";
 import { createConsole } from "./serve-console.ts";
 
 /** A key that the identity provider removes is rejected after this time at the latest. */
@@ -82,8 +81,9 @@ export async function startConfigured(
   const optionsFor = async (contract: Contract, own: readonly Operation[]) => {
     assertTokens(config, contract, own);
     const options = await serverOptions(config, contract, own);
-    const isOpen = allOpen(contract, own).length > 0;
-    return isOpen ? localPagesOnly(options, config) : options;
+    if (allOpen(contract, own).length === 0) return options;
+    const { localPagesOnly } = await import("./local-pages.ts");
+    return localPagesOnly(options, config);
   };
   const { contract } = parts.store;
   const options = await optionsFor(contract, await extension(contract));
