@@ -41,9 +41,9 @@ export function filterParameters(collection: Collection): Parameters {
       }
       const compared = typeOf(collection, key);
       const { type } = compared;
-      const expected =
-        check?.expected ??
-        (operator === "eq" || operator === "ne" ? type.expected : "a value to compare with");
+      const isRange = operator !== "eq" && operator !== "ne";
+      const bounds = compared.format === undefined ? "a value to compare with" : boundsOf[compared.format];
+      const expected = check?.expected ?? (isRange ? bounds : type.expected);
       const parameter = {
         description: `Only ${words.many} whose ${shownName} ${said[operator]} ${isList ? "one of these" : "this"}.`,
         schema: (typeof key === "number" && collection.fields[key]?.schema) || {},
@@ -91,20 +91,26 @@ const said = {
   lte: "is at most",
 };
 
-/** The type of what is compared, whether it is a time, and whether it is one of the store's. */
+/** The limits of a range that are more than a value of the property's kind, by its format. */
+const boundsOf = {
+  date: "a date such as 2026-11-24",
+  "date-time": "a date such as 2026-11-24, or a time such as 2026-11-24T12:00:00Z",
+} as const;
+
+/** The type of what is compared, its format, and whether it is a time of the store's. */
 interface ComparedType {
   readonly type: FieldType;
-  readonly isTime: boolean;
+  readonly format: keyof typeof boundsOf | undefined;
   readonly isOfStore: boolean;
 }
 
 function typeOf({ id, fields }: Collection, key: ListKey): ComparedType {
-  if (key === "id") return { type: id.type as unknown as FieldType, isTime: false, isOfStore: false };
-  const isOfStore = typeof key !== "number";
-  const { type, schema } = isOfStore
-    ? { type: text("a time (RFC 3339)"), schema: {} }
-    : (fields[key] as Field);
-  return { type, isTime: isOfStore || ("format" in schema && schema.format === "date-time"), isOfStore };
+  if (key === "id") return { type: id.type as unknown as FieldType, format: undefined, isOfStore: false };
+  if (typeof key !== "number")
+    return { type: text("a time (RFC 3339)"), format: "date-time", isOfStore: true };
+  const { type, schema } = fields[key] as Field;
+  const format = schema.format === "date" || schema.format === "date-time" ? schema.format : undefined;
+  return { type, format, isOfStore: false };
 }
 
 const dateOnly = /^\d{4}-\d\d-\d\d$/;
@@ -131,7 +137,7 @@ function isReal(text: string): boolean {
 /** Binds a text; undefined if it is no value of the property. */
 function boundOf(
   { operator, fallback }: ListFilter,
-  { type, isTime, isOfStore }: ComparedType,
+  { type, format, isOfStore }: ComparedType,
   text: string,
 ): ConditionValue | undefined {
   const isFallback = (value: FieldValue) => fallback !== undefined && type.equals(value, fallback);
@@ -162,7 +168,8 @@ function boundOf(
   }
   // A limit may be outside those of the property, and have more digits.
   const plain = typeOfKind({ name });
-  const bound = isTime ? dayOrTime(text, operator) : { text, operator };
+  if (format === "date" && !(dateOnly.test(text) && isReal(text))) return undefined;
+  const bound = format === "date-time" ? dayOrTime(text, operator) : { text, operator };
   const value = bound && plain.parse(bound.text);
   if (bound === undefined || value === undefined) return undefined;
   const stored = isNullable ? plain.toJson(value) : (plain.toColumn(value) as SqlValue);

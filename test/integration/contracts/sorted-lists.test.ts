@@ -295,6 +295,9 @@ for (const engine of engines)
       const status = async (query: string) => (await request("GET", `/items?${query}`)).status;
       for (const wrong of ["kind=raw,none", "size__gte=1.5", "due_after=tomorrow", "due_after=2024-13-01"])
         expect([wrong, await status(wrong)]).toEqual([wrong, 400]);
+      const noDay = (await request("GET", "/items?dayTo=2024-02-30")).json;
+      const message = '"dayTo" must be a date such as 2026-11-24, but is "2024-02-30"';
+      expect(noDay).toMatchObject({ error: 40004, message: expect.stringContaining(message) });
       expect(await status("other=1")).toBe(501);
     });
 
