@@ -29,36 +29,61 @@ export interface FilterAlternative {
   readonly filter: JsonFilter;
 }
 
-/** Joins a filter with another one, where there are any. */
-export function bothFilters(one: JsonFilter | true, other: JsonFilter | undefined): JsonFilter | true {
-  if (other === undefined || one === other) return one;
-  if (one === true) return other;
+/** A filter while it is made. */
+export interface DraftFilter extends JsonFilter {
+  readonly members: Map<string, DraftFilter | false>;
+  others: DraftFilter | false | undefined;
+  readonly first: (DraftFilter | false)[];
+  items: DraftFilter | false | undefined;
+  readonly parts: DraftFilter[];
+  readonly alternatives: { readonly values: FilterAlternative["values"]; readonly filter: DraftFilter }[];
+  readonly added: [name: string, json: string][];
+}
+
+/** A filter that changes nothing. */
+export function emptyFilter(): DraftFilter {
   return {
     members: new Map(),
     others: undefined,
     first: [],
     items: undefined,
-    parts: [one, other],
+    parts: [],
     alternatives: [],
     added: [],
   };
 }
 
-/** Objects and arrays within each other. */
-const nestingMax = 500;
+/** Joins a filter with another one, where there are any. */
+export function bothFilters(one: JsonFilter | true, other: JsonFilter | undefined): JsonFilter | true {
+  if (other === undefined || one === other) return one;
+  return one === true ? other : { ...emptyFilter(), parts: [one, other] };
+}
+
+/** The filter, if it or one that it leads to changes a value. */
+export function unlessEmpty(filter: JsonFilter): JsonFilter | undefined {
+  const found = new Set([filter]);
+  // A set also iterates over what is added meanwhile.
+  for (const { members, others, first, items, parts, alternatives, added } of found) {
+    const below = [...members.values(), others, ...first, items];
+    if (below.includes(false) || added.length > 0) return filter;
+    for (const each of [...below, ...parts, ...alternatives.map((one) => one.filter)])
+      if (each) found.add(each);
+  }
+  return undefined;
+}
 
 // UTF-16 code units.
 const [quote, openBrace, openBracket] = [0x22, 0x7b, 0x5b];
 
 /**
- * Applies a filter to the text of a value, in linear time. Throws a RangeError for one that is nested too
- * deeply.
+ * Applies a filter to the text of a value, in linear time. Throws a RangeError for one whose nesting fills
+ * the stack.
  *
  * @param json valid JSON without insignificant white space.
  */
 export function filterJson(json: string, filter: JsonFilter): string {
   const first = json.charCodeAt(0);
-  return first === openBrace || first === openBracket ? new Filtering(json).apply([filter], 0, 0) : json;
+  return first === openBrace || first === openBracket ? new Filtering(json).apply([filter], 0) : json;
 }
 
 /** An object of the members that are picked by their names, each once: of several with a name the last. */
@@ -96,11 +121,10 @@ class Filtering {
   }
 
   /** The value that begins at an index, filtered. */
-  apply(filters: readonly JsonFilter[], start: number, depth: number): string {
-    if (depth > nestingMax) throw new RangeError("the JSON is nested too deeply");
+  apply(filters: readonly JsonFilter[], start: number): string {
     const codeUnit = this.#json.charCodeAt(start);
-    if (codeUnit === openBrace) return this.#object(filters, start, depth);
-    if (codeUnit === openBracket) return this.#array(filters, start, depth);
+    if (codeUnit === openBrace) return this.#object(filters, start);
+    if (codeUnit === openBracket) return this.#array(filters, start);
     return this.#json.slice(start, this.#valueEnd(start));
   }
 
@@ -117,14 +141,14 @@ class Filtering {
     return found;
   }
 
-  #object(filters: readonly JsonFilter[], start: number, depth: number): string {
+  #object(filters: readonly JsonFilter[], start: number): string {
     const members = this.members(start);
     const jsonOf = (name: string) => members.findLast((each) => each.name === name)?.json;
     const applied = applyingTo(filters, jsonOf);
     const written: string[] = [];
     for (const { name, start: at, value } of members) {
       const found = applied.map((each) => (each.members.has(name) ? each.members.get(name) : each.others));
-      const text = this.#below(found, value, depth);
+      const text = this.#below(found, value);
       if (text !== undefined) written.push(this.#json.slice(at, value) + text);
     }
     const names = new Set(members.map(({ name }) => name));
@@ -136,28 +160,24 @@ class Filtering {
     return `{${written.join(",")}}`;
   }
 
-  #array(filters: readonly JsonFilter[], start: number, depth: number): string {
+  #array(filters: readonly JsonFilter[], start: number): string {
     const applied = applyingTo(filters, () => undefined);
     const written: string[] = [];
     const end = (this.#ends[start] as number) - 1;
     for (let at = start + 1, index = 0; at < end; at = this.#valueEnd(at) + 1, index++) {
       const found = applied.map(({ first, items }) => (index < first.length ? first[index] : items));
-      const text = this.#below(found, at, depth);
+      const text = this.#below(found, at);
       if (text !== undefined) written.push(text);
     }
     return `[${written.join(",")}]`;
   }
 
   /** A member's or an item's value, filtered; undefined if it is left out. */
-  #below(
-    filters: readonly (JsonFilter | false | undefined)[],
-    start: number,
-    depth: number,
-  ): string | undefined {
+  #below(filters: readonly (JsonFilter | false | undefined)[], start: number): string | undefined {
     if (filters.includes(false)) return undefined;
     const own = filters.filter((each) => each !== undefined && each !== false);
     if (own.length === 0) return this.#json.slice(start, this.#valueEnd(start));
-    return this.apply(own, start, depth + 1);
+    return this.apply(own, start);
   }
 
   #valueEnd(start: number): number {

@@ -1,10 +1,9 @@
 // Finds what a response requires below the first level and a body need not have: a success without it
 // would break its own schema.
 
-import type { JsonFilter } from "../../json/json-filter.ts";
+import { type DraftFilter, emptyFilter, type JsonFilter, unlessEmpty } from "../../json/json-filter.ts";
 import { isObject } from "../../json/json-values.ts";
 import { type Place, readable } from "../document/place.ts";
-import { type Draft, emptyDraft, pruned } from "../schema/directions.ts";
 import { isHiddenIn, type ObjectSchema, type Property, readObjectSchema } from "./body-schema.ts";
 
 type ConstantOf = (name: string, property: Property) => Promise<string | undefined>;
@@ -22,24 +21,24 @@ export async function additionsTo(
   constantOf: ConstantOf,
 ): Promise<JsonFilter | undefined> {
   if (sent === undefined) return undefined;
-  return pruned(await new Additions(constantOf).draft(placesOf(sent), placesOf(returned)));
+  return unlessEmpty(await new Additions(constantOf).draft(placesOf(sent), placesOf(returned)));
 }
 
 const placesOf = ({ places }: Property) => places.map(({ place }) => place);
 
 class Additions {
   readonly #constantOf: ConstantOf;
-  readonly #drafts = new Map<string, Draft>();
+  readonly #drafts = new Map<string, DraftFilter>();
 
   constructor(constantOf: ConstantOf) {
     this.#constantOf = constantOf;
   }
 
-  async draft(sent: readonly Place[], returned: readonly Place[]): Promise<Draft> {
+  async draft(sent: readonly Place[], returned: readonly Place[]): Promise<DraftFilter> {
     const key = JSON.stringify([sent, returned].map((each) => each.map(targetPointer)));
     const before = this.#drafts.get(key);
     if (before !== undefined) return before;
-    const draft = emptyDraft();
+    const draft = emptyFilter();
     this.#drafts.set(key, draft);
     for (const object of objectsOf(returned)) await this.#addMembers(draft, objectsOf(sent), object);
     const [sentItems, returnedItems] = [itemsOf(sent), itemsOf(returned)];
@@ -48,7 +47,11 @@ class Additions {
     return draft;
   }
 
-  async #addMembers(draft: Draft, sent: readonly ObjectSchema[], returned: ObjectSchema): Promise<void> {
+  async #addMembers(
+    draft: DraftFilter,
+    sent: readonly ObjectSchema[],
+    returned: ObjectSchema,
+  ): Promise<void> {
     for (const [name, property] of returned.properties) {
       if (isHiddenIn(property, "response")) continue;
       const own = sent.flatMap((each) => each.properties.get(name) ?? []);

@@ -1,7 +1,13 @@
 // Tells what a schema is for requests and for responses: requests have no readOnly members, and
 // responses no writeOnly ones, at any depth.
 
-import type { FilterAlternative, JsonFilter } from "../../json/json-filter.ts";
+import {
+  type DraftFilter,
+  emptyFilter,
+  type FilterAlternative,
+  type JsonFilter,
+  unlessEmpty,
+} from "../../json/json-filter.ts";
 import { isObject } from "../../json/json-values.ts";
 import { mappedSchemas } from "../document/discriminator.ts";
 import { isReference, type Place, readable } from "../document/place.ts";
@@ -58,56 +64,31 @@ export function hiddenNames(
   return found;
 }
 
-/** A filter while it is made. */
-export interface Draft extends JsonFilter {
-  readonly members: Map<string, Draft | false>;
-  others: Draft | false | undefined;
-  readonly first: (Draft | false)[];
-  items: Draft | false | undefined;
-  readonly parts: Draft[];
-  readonly alternatives: { readonly values: FilterAlternative["values"]; readonly filter: Draft }[];
-  readonly added: [name: string, json: string][];
-}
-
 /** The filters of each description, by direction and pointer. */
-const drafts = new WeakMap<object, Map<string, Draft>>();
+const drafts = new WeakMap<object, Map<string, DraftFilter>>();
 
 /**
  * The filter that leaves out what a direction does not have of a value of some schemas, all of which
  * describe it; undefined if it has everything.
  */
 export function filterOf(places: readonly Place[], direction: Direction): JsonFilter | undefined {
-  const draft = emptyDraft();
-  draft.parts.push(...places.map((place) => draftAt(place, direction)));
-  return pruned(draft);
+  return unlessEmpty({ ...emptyFilter(), parts: places.map((place) => draftAt(place, direction)) });
 }
 
-export function emptyDraft(): Draft {
-  return {
-    members: new Map(),
-    others: undefined,
-    first: [],
-    items: undefined,
-    parts: [],
-    alternatives: [],
-    added: [],
-  };
-}
-
-function draftAt(place: Place, direction: Direction): Draft {
+function draftAt(place: Place, direction: Direction): DraftFilter {
   const document = place.document.value as object;
-  const known = drafts.get(document) ?? new Map<string, Draft>();
+  const known = drafts.get(document) ?? new Map<string, DraftFilter>();
   drafts.set(document, known);
   const key = `${direction} ${place.pointer}`;
   const before = known.get(key);
   if (before !== undefined) return before;
-  const draft = emptyDraft();
+  const draft = emptyFilter();
   known.set(key, draft);
   addParts(draft, place, direction);
   return draft;
 }
 
-function addParts(draft: Draft, place: Place, direction: Direction): void {
+function addParts(draft: DraftFilter, place: Place, direction: Direction): void {
   const { value: schema } = place;
   if (!isObject(schema)) return;
   const at = (each: Place) => draftAt(each, direction);
@@ -122,7 +103,7 @@ function addParts(draft: Draft, place: Place, direction: Direction): void {
     ...place.own("patternProperties").members.map(([, each]) => each),
     ...["additionalProperties", "unevaluatedProperties"].map((keyword) => place.own(keyword)),
   ].map(below);
-  draft.others = others.includes(false) ? false : { ...emptyDraft(), parts: others as Draft[] };
+  draft.others = others.includes(false) ? false : { ...emptyFilter(), parts: others as DraftFilter[] };
   draft.first.push(...place.own("prefixItems").items.map(below));
   draft.items = below(place.own("items"));
   draft.parts.push(...place.own("allOf").items.map(at));
@@ -157,59 +138,4 @@ function constantsOf(place: Place, seen = new Set<string>()): FilterAlternative[
       : [];
   });
   return [...own, ...target.own("allOf").items.flatMap((part) => constantsOf(part, seen))];
-}
-
-/** The filters that a filter leads to. */
-function below(draft: Draft): Draft[] {
-  const { members, others, first, items, parts, alternatives } = draft;
-  const all = [
-    ...members.values(),
-    others,
-    ...first,
-    items,
-    ...parts,
-    ...alternatives.map(({ filter }) => filter),
-  ];
-  return all.filter((each) => each !== undefined && each !== false);
-}
-
-/** A filter without the parts that change nothing; undefined if none is left. */
-export function pruned(start: Draft): JsonFilter | undefined {
-  const found = new Set([start]);
-  const enclosing = new Map<Draft, Draft[]>();
-  // A set also iterates over what is added meanwhile.
-  for (const draft of found)
-    for (const each of below(draft)) {
-      found.add(each);
-      const known = enclosing.get(each);
-      if (known === undefined) enclosing.set(each, [draft]);
-      else known.push(draft);
-    }
-  const changing = new Set([...found].filter(changes));
-  for (const draft of changing) for (const each of enclosing.get(draft) ?? []) changing.add(each);
-  if (!changing.has(start)) return undefined;
-  const kept = new Map([...changing].map((draft) => [draft, emptyDraft()]));
-  const of = <Part extends Draft | false | undefined>(each: Part) =>
-    each === undefined || each === false ? each : kept.get(each);
-  for (const [draft, target] of kept) {
-    for (const [name, each] of draft.members) {
-      // A member that is named is none of the others.
-      const own = of(each);
-      if (own !== undefined || of(draft.others) !== undefined) target.members.set(name, own as Draft | false);
-    }
-    target.others = of(draft.others);
-    target.first.push(...(draft.first.map(of) as (Draft | false)[]));
-    target.items = of(draft.items);
-    target.added.push(...draft.added);
-    target.parts.push(...draft.parts.flatMap((each) => of(each) ?? []));
-    for (const { values, filter } of draft.alternatives) {
-      const own = of(filter);
-      if (own !== undefined) target.alternatives.push({ values, filter: own });
-    }
-  }
-  return kept.get(start);
-}
-
-function changes({ members, others, first, items, added }: Draft): boolean {
-  return [...members.values(), others, ...first, items].includes(false) || added.length > 0;
 }
