@@ -31,12 +31,12 @@ export interface MediaType {
   readonly examples?: Readonly<Record<string, Example>>;
 }
 
-export interface DescribedResponse extends Described {
+export interface ResponseObject extends Described {
   readonly headers?: Readonly<Record<string, object>>;
   readonly content?: Readonly<Record<string, MediaType>>;
 }
 
-export interface DescribedParameter extends Described {
+export interface ParameterObject extends Described {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
@@ -48,22 +48,22 @@ export interface RequestBody extends Described {
 }
 
 /** An operation as it is served. */
-export interface DescribedOperation {
+export interface OperationObject {
   readonly tags?: readonly string[];
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
-  readonly parameters?: readonly DescribedParameter[];
+  readonly parameters?: readonly ParameterObject[];
   readonly requestBody?: RequestBody;
-  readonly responses: Readonly<Record<string, DescribedResponse>>;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
   readonly security?: readonly object[];
 }
 
 /** The operations of a path by their methods in lower case. */
-export type PathItem = Readonly<Record<string, DescribedOperation>>;
+export type PathItem = Readonly<Record<string, OperationObject>>;
 
 /** The parameters that all operations of a path have. */
-export function parametersOf(item: PathItem | undefined): readonly DescribedParameter[] {
+export function parametersOf(item: PathItem | undefined): readonly ParameterObject[] {
   const { parameters } = (item ?? {}) as { readonly parameters?: unknown };
   return Array.isArray(parameters) ? parameters : [];
 }
@@ -79,7 +79,7 @@ export interface Description {
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
-    readonly responses?: Readonly<Record<string, DescribedResponse>>;
+    readonly responses?: Readonly<Record<string, ResponseObject>>;
     readonly headers?: Readonly<Record<string, object>>;
     readonly securitySchemes?: Readonly<Record<string, object>>;
   };
@@ -110,8 +110,8 @@ function nameOf({ $ref = "" }: { readonly $ref?: string }): string {
 /** The response of the components that a response refers to, or the response itself. */
 export function referencedResponse(
   { responses }: Description["components"],
-  response: DescribedResponse,
-): DescribedResponse {
+  response: ResponseObject,
+): ResponseObject {
   return responses?.[nameOf(response)] ?? response;
 }
 

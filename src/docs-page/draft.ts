@@ -6,12 +6,12 @@ import { parseExactJson, toExactJson } from "../json/exact-json.ts";
 import { referencedMembers } from "../json/json-pointer.ts";
 import type { Json } from "../json/json-values.ts";
 import { decodePercent } from "../json/percent-encoding.ts";
-import type { DescribedOperation, DescribedParameter, Description } from "./description.ts";
+import type { Description, OperationObject, ParameterObject } from "./description.ts";
 
 export type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
 /** An operation as the author describes it; empty where the author does not. */
-export type AuthorOperation = Partial<DescribedOperation>;
+export type AuthorOperation = Partial<OperationObject>;
 
 /** A longer chain of references is taken for a cycle. */
 const referencesMax = 20;
@@ -63,7 +63,7 @@ export class Draft {
   }
 
   /** Parameters with their references resolved, as the page shows them. */
-  resolveParameters(parameters: readonly DescribedParameter[] | undefined): DescribedParameter[] {
+  resolveParameters(parameters: readonly ParameterObject[] | undefined): ParameterObject[] {
     if (!Array.isArray(parameters)) return [];
     return parameters.map((each) => this.resolve(each)).filter((each) => each !== undefined);
   }

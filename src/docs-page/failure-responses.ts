@@ -6,7 +6,7 @@ import { type Contract, requiresMatch } from "../contract/contract.ts";
 import { type ErrorShape, formOf, pathOfPart } from "../contract/error-format.ts";
 import { uncapitalized } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
-import type { DescribedResponse } from "./description.ts";
+import type { ResponseObject } from "./description.ts";
 import { ErrorExamples, type ExampleOperation, toExamples } from "./failure-examples.ts";
 import { headerReferences } from "./served-components.ts";
 
@@ -41,8 +41,8 @@ export class FailureResponses {
   }
 
   /** The failures of an operation, by status. */
-  of(operation: FailingOperation): Record<string, DescribedResponse> {
-    const responses: Record<string, DescribedResponse> = {};
+  of(operation: FailingOperation): Record<string, ResponseObject> {
+    const responses: Record<string, ResponseObject> = {};
     const { errors: format, collection } = operation;
     const takesMatch = operation.isConditional && collection !== undefined && requiresMatch(collection);
     const common = this.#contract.errors.shape;

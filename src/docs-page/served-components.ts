@@ -5,7 +5,7 @@
 import type { Collection } from "../contract/contract.ts";
 import { isText } from "../contract/stored-types.ts";
 import { requiredOf } from "../openapi/schema/restrictions.ts";
-import { type DescribedResponse, jsonMedia, type Schema } from "./description.ts";
+import { jsonMedia, type ResponseObject, type Schema } from "./description.ts";
 import type { Draft, Mutable } from "./draft.ts";
 
 const headers = {
@@ -112,6 +112,6 @@ function restrictTextsOf(draft: Draft, collection: Collection): void {
     for (const each of schema.allOf ?? []) restrict(each, depth + 1);
   };
   const { requestBody, responses = {} } = draft.createOf(collection);
-  for (const part of [requestBody, ...Object.values(responses)] as (DescribedResponse | undefined)[])
+  for (const part of [requestBody, ...Object.values(responses)] as (ResponseObject | undefined)[])
     restrict(jsonMedia(draft.resolve(part)?.content)?.[1].schema, 0);
 }

@@ -4,18 +4,18 @@
 import type { Collection, Plant } from "../contract/contract.ts";
 import { bodyJson } from "../contract/plant.ts";
 import { capitalized, withArticle } from "../contract/words.ts";
-import type { DescribedParameters, Operation, OperationDocument } from "../http/operation.ts";
+import type { Operation, OperationDocument, ParameterDocuments } from "../http/operation.ts";
 import { parseExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
 import { Place } from "../openapi/document/place.ts";
 import { madeValues } from "../openapi/schema/made-values.ts";
 import {
-  type DescribedParameter,
   type Example,
   isIdempotencyKey,
   jsonMedia,
   jsonType,
   type MediaType,
+  type ParameterObject,
   parametersOf,
   type RequestBody,
 } from "./description.ts";
@@ -67,7 +67,7 @@ function examplesOf(draft: Draft, { examples = {} }: MediaType): Record<string, 
 }
 
 /** The header field by which a create can be sent again, where the server chooses the id. */
-function keyParameter(one: string): DescribedParameter {
+function keyParameter(one: string): ParameterObject {
   return {
     name: "Idempotency-Key",
     in: "header",
@@ -122,9 +122,9 @@ export function describeOperation(
 function describeParameters(
   draft: Draft,
   path: string,
-  parameters: DescribedParameters,
+  parameters: ParameterDocuments,
   own: AuthorOperation,
-): DescribedParameter[] {
+): ParameterObject[] {
   const ownPath = draft.pathOf(path);
   const ownParameters = draft.resolveParameters(own.parameters);
   const known = [...ownParameters, ...draft.resolveParameters(parametersOf(draft.document.paths[ownPath]))];
@@ -140,7 +140,7 @@ function describeParameters(
       schema,
     };
   });
-  const isKnown = (added: DescribedParameter) =>
+  const isKnown = (added: ParameterObject) =>
     known.some((each) => each.name === added.name && each.in === added.in);
   return [...ownParameters, ...added.filter((each) => !isKnown(each))];
 }

@@ -2,12 +2,12 @@
 // the server, and those of the server that the author does not describe.
 
 import type { OperationDocument } from "../http/operation.ts";
-import { type DescribedResponse, jsonMedia, jsonType } from "./description.ts";
+import { jsonMedia, jsonType, type ResponseObject } from "./description.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
 import { type FailingOperation, FailureResponses } from "./failure-responses.ts";
 import { headerReferences } from "./served-components.ts";
 
-type Responses = Readonly<Record<string, DescribedResponse>>;
+type Responses = Readonly<Record<string, ResponseObject>>;
 
 const locationHeader = {
   description: "The path of what was created.",
@@ -38,7 +38,7 @@ export class ServedResponses {
     own: AuthorOperation["responses"] | null,
     successes: OperationDocument["responses"] = {},
   ): Responses {
-    const responses: Record<string, DescribedResponse> = {};
+    const responses: Record<string, ResponseObject> = {};
     for (const [status, { description, headers, returns }] of Object.entries(successes))
       responses[status] = {
         description,
@@ -103,7 +103,7 @@ export class ServedResponses {
    * Whether the author describes an error of the shape that the server sends, or one without a body, which
    * gets that shape where the operation is not only responded to as described.
    */
-  #hasOurShape({ content }: DescribedResponse, { kind }: FailingOperation): boolean {
+  #hasOurShape({ content }: ResponseObject, { kind }: FailingOperation): boolean {
     if (Object.keys(content ?? {}).length === 0) return kind !== "asDescribed";
     const schema = jsonMedia(content)?.[1].schema;
     const { schema: described } = this.#draft.contract.errors.shape;
@@ -121,13 +121,13 @@ function commonHeaders(isCreate = false): Record<string, object> {
 }
 
 /** A response without the media types that the server does not send. */
-function withJsonOnly(response: DescribedResponse): DescribedResponse {
+function withJsonOnly(response: ResponseObject): ResponseObject {
   const json = jsonMedia(response.content);
   return json === undefined ? response : { ...response, content: { [json[0]]: json[1] } };
 }
 
 /** An author's failure of our shape, with our header fields and examples. */
-function merged(own: DescribedResponse, failure: DescribedResponse): DescribedResponse {
+function merged(own: ResponseObject, failure: ResponseObject): ResponseObject {
   const [type, media] = jsonMedia(own.content) ?? jsonMedia(failure.content) ?? [jsonType, {}];
   const text = String(own.description ?? "").trim();
   const ours = failure.description ?? "";

@@ -50,20 +50,20 @@ export interface Operation extends OperationRow {
 export interface OperationDocument {
   readonly summary: string;
   readonly description: string;
-  readonly parameters: DescribedParameters;
+  readonly parameters: ParameterDocuments;
   /** Whether it takes If-Match and If-None-Match. */
   readonly isConditional: boolean;
   /** The schema of the body; undefined if no body is read. */
   readonly body: object | undefined;
   /** The responses with a status below 400, by status. */
-  readonly responses: Readonly<Record<string, DescribedResponse>>;
+  readonly responses: Readonly<Record<string, ResponseDocument>>;
 }
 
 /** Keyed by name. */
-export type DescribedParameters = Readonly<Record<string, DescribedParameter>>;
+export type ParameterDocuments = Readonly<Record<string, ParameterDocument>>;
 
 /** A parameter: one of the path if the path names it in braces, otherwise one of the query. */
-export interface DescribedParameter {
+export interface ParameterDocument {
   readonly description: string;
   /** The schema of OpenAPI. */
   readonly schema: Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ export interface DescribedParameter {
   readonly whenAbsent?: object;
 }
 
-interface DescribedResponse {
+interface ResponseDocument {
   readonly description: string;
   readonly headers?: Readonly<Record<string, object>>;
   /** The JSON that it has: one plant, an array of them, or what a schema of OpenAPI says. */

@@ -5,11 +5,11 @@ import type { Collection } from "../contract/contract.ts";
 import { shorten } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { isStorable } from "../contract/stored-types.ts";
-import type { DescribedParameter } from "../http/operation.ts";
+import type { ParameterDocument } from "../http/operation.ts";
 import { parseInt64 } from "../json/int64.ts";
 
 /** A parameter whose values a handler gets. */
-export interface Parameter<Value> extends DescribedParameter {
+export interface Parameter<Value> extends ParameterDocument {
   /** The end of a message, such as "an integer from 1 to 1000". */
   readonly expected: string;
   /** Parses the decoded text, and further ones of a repeated parameter; undefined if one is not valid. */

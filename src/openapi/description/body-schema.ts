@@ -1,11 +1,12 @@
 // Reads the properties that the schema of an object has, wherever its parts name them.
 
 import type { JsonFilter } from "../../json/json-filter.ts";
-import { isObject } from "../../json/json-values.ts";
+import { isObject, type Json } from "../../json/json-values.ts";
 import { mappedSchemas } from "../document/discriminator.ts";
 import { isReference, type Place } from "../document/place.ts";
 import { type Direction, filterOf, isHidden } from "../schema/directions.ts";
 import { isAnnotation } from "../schema/restrictions.ts";
+import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
 
 interface PropertyPlace {
   readonly place: Place;
@@ -150,6 +151,20 @@ function requiredInAll(alternatives: readonly Place[]): ReadonlySet<string> {
     return found.required;
   });
   return new Set([...(first ?? [])].filter((name) => others.every((each) => each.has(name))));
+}
+
+/** The places of a property's schemas that hold for every body; all of them where none does. */
+export function usedPlaces({ places }: Property): Place[] {
+  const certain = places.filter(({ isCertain }) => isCertain);
+  return (certain.length > 0 ? certain : places).map(({ place }) => place);
+}
+
+/** The schema of a property: all of those that hold, or one of those that may hold. */
+export function schemaOf(property: Property): Json {
+  const [first = {}, ...others] = usedPlaces(property).map(expandSchema);
+  if (others.length === 0) return first;
+  const isCertain = property.places.some((each) => each.isCertain);
+  return isCertain ? mergeAllOf({ allOf: [first, ...others] }) : { anyOf: [first, ...others] };
 }
 
 /** The properties that clients cannot set. */

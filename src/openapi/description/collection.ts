@@ -1,7 +1,7 @@
 // Finds the collections of a description: their paths, their POSTs, and the ids of their resources.
 
 import type { Collection } from "../../contract/contract.ts";
-import { type ContractError, faultOf, type Place, readable } from "../document/place.ts";
+import { type ContractError, contractErrorOf, type Place, readable } from "../document/place.ts";
 import { type ObjectSchema, readObjectSchema, readOnlyNames } from "./body-schema.ts";
 import {
   type DescribedOperation,
@@ -57,7 +57,7 @@ export async function findCollections(
       if (place.value === undefined) continue;
       found.push(await readDescribed(root, operationAt(item, path, "post")));
     } catch (error) {
-      faults.set(place.pointer, faultOf(error));
+      faults.set(place.pointer, contractErrorOf(error));
     }
   }
   const withItems = found.filter(({ item }) => item !== undefined);

@@ -10,7 +10,7 @@ import {
   pathOfPart,
 } from "../../contract/error-format.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
-import { faultOf, type Place, readable } from "../document/place.ts";
+import { contractErrorOf, type Place, readable } from "../document/place.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
 import { type DescribedOperation, jsonMediaOf } from "./described-operation.ts";
 import { expandSchema } from "./expanded-schema.ts";
@@ -32,7 +32,7 @@ function readShapes(
       const shape = readShape(response);
       if (shape !== undefined) shapes.set(status.toUpperCase(), shape);
     } catch (error) {
-      onUnfit?.(response, faultOf(error).problem);
+      onUnfit?.(response, contractErrorOf(error).problem);
     }
   }
   return shapes;

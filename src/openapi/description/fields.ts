@@ -15,13 +15,20 @@ import {
 import { isObject, type Json } from "../../json/json-values.ts";
 import type { Place } from "../document/place.ts";
 import { propertiesOf, restrictionsText } from "../schema/restrictions.ts";
-import { filterOfProperty, isHiddenIn, type ObjectSchema, type Property } from "./body-schema.ts";
+import {
+  filterOfProperty,
+  isHiddenIn,
+  type ObjectSchema,
+  type Property,
+  schemaOf,
+  usedPlaces,
+} from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
 import { type OtherPath, otherPathsOf } from "./described-paths.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
-import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
+import { expandSchema } from "./expanded-schema.ts";
 import { fieldTypeOf, isEnforced, valueTypes } from "./field-type.ts";
-import { columnNameOf } from "./sql-names.ts";
+import { namesOfField } from "./sql-names.ts";
 
 /** A table of PostgreSQL has at most 1,600 columns, of SQLite 2,000; some are our own. */
 const fieldsMax = 1_500;
@@ -63,7 +70,6 @@ export async function readFields(
     if (example === undefined)
       place.note(`"${name}" has no example, which the demo and the conformance tests need`);
     if (hasDefaultBelow(schema)) place.note(`the defaults of the members of "${name}" are not stored`);
-    const columnName = columnNameOf(name);
     const inResponses = returned
       .map(({ properties }) => properties.get(name))
       .filter((each) => each?.isRequired);
@@ -71,10 +77,7 @@ export async function readFields(
       .map((each) => toFieldValue(type, each.default))
       .find((each) => each !== undefined);
     fields.push({
-      name,
-      jsonName: `${JSON.stringify(name)}:`,
-      column: `"${columnName}"`,
-      columnName,
+      ...namesOfField(name),
       type,
       isRequired: property.isRequired,
       example: example ?? placeholder(type),
@@ -121,18 +124,16 @@ export async function readProperty(name: string, property: Property): Promise<Re
   for (const { place } of places)
     if (!isObject(place.value) && place.value !== true)
       throw place.error(`the property "${name}" must have a schema`);
-  const certain = places.filter(({ isCertain }) => isCertain);
-  const used = (certain.length > 0 ? certain : places).map(({ place }) => place);
-  const schemas = used.map(expandSchema);
-  const [first] = schemas as [Json];
+  const used = usedPlaces(property);
+  const schema = schemaOf(property);
   const { value } = property.place;
-  if (schemas.length === 1 && isObject(value) && isEnforced(value))
-    return { schema: first, check: undefined, places: used };
+  if (used.length === 1 && isObject(value) && isEnforced(value))
+    return { schema, check: undefined, places: used };
   const all: SchemaCheck[] = [];
   for (const place of used) all.push(await checkOf(place));
-  if (schemas.length === 1) return { schema: first, check: all[0], places: used };
-  if (certain.length > 0) return { schema: mergeAllOf({ allOf: schemas }), check: allOf(all), places: used };
-  return { schema: { anyOf: schemas }, check: anyValue, places: used.slice(0, 1) };
+  if (used.length === 1) return { schema, check: all[0], places: used };
+  if (places.some(({ isCertain }) => isCertain)) return { schema, check: allOf(all), places: used };
+  return { schema, check: anyValue, places: used.slice(0, 1) };
 }
 
 /** A value for probes of a store where the contract has no example. */

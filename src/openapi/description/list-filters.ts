@@ -4,20 +4,13 @@
 import type { ListFilter } from "../../contract/contract.ts";
 import { filterOperators } from "../../contract/contract.ts";
 import { type ListKey, plainName } from "../../contract/list-order.ts";
-import { isObject, type Json } from "../../json/json-values.ts";
+import { isObject } from "../../json/json-values.ts";
 import type { Place } from "../document/place.ts";
 import { checkOf } from "./checks.ts";
 import { toFieldValue } from "./example-values.ts";
 import { isEnforced, valueTypes } from "./field-type.ts";
+import type { QueryParameter } from "./query-parameters.ts";
 import type { Resource } from "./representations.ts";
-
-interface Parameter {
-  readonly name: string;
-  readonly place: Place;
-  readonly schema: Json;
-  readonly checked: Place | undefined;
-  readonly isRequired: boolean;
-}
 
 type Operator = ListFilter["operator"];
 
@@ -80,7 +73,7 @@ function written(place: Place, keys: ReadonlyMap<string, ListKey>) {
 
 /** The parameters that choose resources. Rejects with a ContractError for a wrong extension. */
 export async function readFilters(
-  parameters: readonly Parameter[],
+  parameters: readonly QueryParameter[],
   keys: ReadonlyMap<string, ListKey>,
   { fields }: Resource,
 ): Promise<ListFilter[]> {

@@ -15,33 +15,16 @@ import { plainName } from "../../contract/list-order.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import { type Place, readable } from "../document/place.ts";
 import { propertiesOf, requiredOf } from "../schema/restrictions.ts";
-import { type Property, readObjectSchema } from "./body-schema.ts";
+import { type Property, readObjectSchema, schemaOf } from "./body-schema.ts";
 import type { DescribedOperation, Success } from "./described-operation.ts";
-import { expandSchema, mergeAllOf } from "./expanded-schema.ts";
+import { expandSchema } from "./expanded-schema.ts";
 import { valueTypes } from "./field-type.ts";
 import { readFilters } from "./list-filters.ts";
 import { listKeys, readSort } from "./list-sort.ts";
+import { type QueryParameter, queryParameters } from "./query-parameters.ts";
 import { hasProperties, type Resource, readRepresentation } from "./representations.ts";
 
 const int32Max = 2 ** 31 - 1;
-
-type Role = ListShape["paging"] | "limit" | "unknown";
-
-/** Parameters of the query by their usual names. */
-const namesOfRole: Readonly<Record<Role, string>> = {
-  limit: "limit size perpage pagesize itemsperpage take first maxresults pagelimit",
-  offset: "offset skip start startindex pageoffset",
-  page: "page pagenumber pageno pageindex",
-  after: "after startingafter cursor nextcursor pagetoken nexttoken afterid marker",
-  unknown: "before endingbefore beforeid previouscursor prevcursor",
-};
-
-function roleOf(name: string): Role | undefined {
-  const plain = plainName(name);
-  const known = Object.entries(namesOfRole).find(([, names]) => names.split(" ").includes(plain));
-  if (known !== undefined) return known[0] as Role;
-  return /^page|cursor|offset|pagetoken/.test(plain) ? "unknown" : undefined;
-}
 
 /** Members of lists by their usual names, with their types. */
 const namesOfPart: Partial<Readonly<Record<ListPart, readonly [type: string, names: string]>>> = {
@@ -132,41 +115,6 @@ export async function readList(
   };
 }
 
-interface QueryParameter {
-  readonly name: string;
-  readonly role: Role | undefined;
-  readonly place: Place;
-  readonly schema: Json;
-  /** The place of its schema; undefined for none. */
-  readonly checked: Place | undefined;
-  readonly isRequired: boolean;
-}
-
-/** The parameters of the query, also those that springdoc describes as members of one object. */
-function queryParameters({ parameters }: DescribedOperation): QueryParameter[] {
-  return parameters.flatMap((place) => {
-    if (place.at("in").value !== "query") return [];
-    const schema = place.at("schema").object === undefined ? {} : expandSchema(place.at("schema"));
-    const isObjectOnly = [...valueTypes(schema)].every((type) => ["object", "null"].includes(type));
-    const isForm = (place.at("style").value ?? "form") === "form" && place.at("explode").value !== false;
-    const isRequired = place.at("required").value === true;
-    const named = Object.entries(isObjectOnly && isForm ? propertiesOf(schema) : {});
-    if (named.length > 0)
-      return named.map(([name, own]) => ({
-        name,
-        role: roleOf(name),
-        place,
-        schema: isObject(own) ? own : {},
-        checked: readObjectSchema(place.at("schema")).properties.get(name)?.place,
-        isRequired: false,
-      }));
-    const name = String(place.at("name").value);
-    const described = place.at("schema");
-    const checked = described.value === undefined ? undefined : described;
-    return [{ name, role: roleOf(name), place, schema, checked, isRequired }];
-  });
-}
-
 function readLimit(parameter: QueryParameter | undefined): ListShape["limit"] {
   const { minimum: least, maximum: most, default: usual } = parameter?.schema ?? {};
   const numberOf = (value: unknown, otherwise: number) =>
@@ -212,11 +160,7 @@ function readBody(place: Place, paging: ListShape["paging"]): ListBody {
 function wholeSchema(place: Place): Json {
   const object = hasProperties(place) ? readObjectSchema(place) : undefined;
   if (object === undefined) return expandSchema(place);
-  const properties = [...object.properties].map(([name, { places }]) => {
-    const certain = places.filter(({ isCertain }) => isCertain);
-    const parts = (certain.length > 0 ? certain : places.slice(0, 1)).map((each) => expandSchema(each.place));
-    return [name, parts.length === 1 ? parts[0] : mergeAllOf({ allOf: parts })] as const;
-  });
+  const properties = [...object.properties].map(([name, each]) => [name, schemaOf(each)] as const);
   const named = [...object.properties].flatMap(([name, { isRequired }]) => (isRequired ? [name] : []));
   return {
     type: "object",

@@ -9,16 +9,9 @@ import {
   plainName,
 } from "../../contract/list-order.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
-import type { Place } from "../document/place.ts";
 import { valueTypes } from "./field-type.ts";
+import type { QueryParameter } from "./query-parameters.ts";
 import type { Resource } from "./representations.ts";
-
-interface Parameter {
-  readonly name: string;
-  readonly place: Place;
-  readonly schema: Json;
-  readonly isRequired: boolean;
-}
 
 const sortNames = /^(?:sort|sorts|sortby|sortkey|sortfield|sortcolumn|orderby|order|ordering|orderfield)$/;
 const directionNames =
@@ -39,14 +32,14 @@ export function listKeys(
 
 /** The sort of a list; undefined if none of its parameters describes one. */
 export function readSort(
-  parameters: readonly Parameter[],
+  parameters: readonly QueryParameter[],
   keys: ReadonlyMap<string, ListKey>,
 ): ListSort | undefined {
-  const isOnlyDirection = ({ schema }: Parameter) => {
+  const isOnlyDirection = ({ schema }: QueryParameter) => {
     const values = valuesOf(schema) ?? [];
     return values.length > 0 && values.every((value) => isDescending(value) !== undefined);
   };
-  const isText = ({ schema }: Parameter) => {
+  const isText = ({ schema }: QueryParameter) => {
     const types = valueTypes(schema);
     return types.size === 0 || types.has("string") || types.has("array");
   };
@@ -91,7 +84,7 @@ export function readSort(
 
 /** The keys in an enum, a default, examples or the words of a parameter. */
 function namedKeys(
-  { place, schema }: Parameter,
+  { place, schema }: QueryParameter,
   keys: ReadonlyMap<string, ListKey>,
   values: readonly string[],
   own = "",

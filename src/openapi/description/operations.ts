@@ -20,7 +20,7 @@ import { operationName } from "../../contract/words.ts";
 import { encodePath, pathShape } from "../../json/percent-encoding.ts";
 import {
   type ContractError,
-  faultOf,
+  contractErrorOf,
   type Place,
   readable,
   readableAsync,
@@ -98,7 +98,7 @@ export async function readOperations(
       list = shape ?? list;
       operations[name] = served;
     } catch (error) {
-      reading.faults.set(operation.place.pointer, faultOf(error));
+      reading.faults.set(operation.place.pointer, contractErrorOf(error));
     }
   }
   return { operations: operations as unknown as Collection["operations"], list };

@@ -13,7 +13,7 @@ import { restrictionsText } from "../schema/restrictions.ts";
 import type { ObjectSchema } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
 import { expandSchema } from "./expanded-schema.ts";
-import { columnNameOf } from "./sql-names.ts";
+import { namesOfField } from "./sql-names.ts";
 
 /** The part of a schema that describes members by other means than their names. */
 interface Part {
@@ -66,15 +66,10 @@ export async function readOtherMembers(
     const own = taken === undefined ? found : filterJson(found, taken);
     return own === "{}" ? undefined : own;
   };
-  const name = unusedName(known);
-  const columnName = columnNameOf(name);
   const [example] = examples.flatMap((each) => gather(toExactJson(each), new Work()) ?? []);
   const schema = { type: "object", ...schemaOf(others) };
   return {
-    name,
-    jsonName: `${JSON.stringify(name)}:`,
-    column: `"${columnName}"`,
-    columnName,
+    ...namesOfField(unusedName(known)),
     type: restricted(json(expected, taken), check) as FieldType,
     isRequired: false,
     example: example ?? "{}",

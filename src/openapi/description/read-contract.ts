@@ -20,7 +20,7 @@ import { toExactJson } from "../../json/exact-json.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import { decodePercent, encodePath } from "../../json/percent-encoding.ts";
 import { parseDescription } from "../document/description-text.ts";
-import { ContractError, faultOf, Place, schemaName } from "../document/place.ts";
+import { ContractError, contractErrorOf, Place, schemaName } from "../document/place.ts";
 import { restrictionsText } from "../schema/restrictions.ts";
 import { readOnlyNames } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
@@ -106,7 +106,7 @@ async function readDocument(source: ContractSource, root: Place): Promise<Contra
       tables.set(collection.table, collection.describedPath);
       collections.push(collection);
     } catch (error) {
-      const fault = faultOf(error);
+      const fault = contractErrorOf(error);
       failed ??= fault;
       faults.set(place.pointer, fault);
     }

@@ -18,10 +18,10 @@ import {
   type ObjectSchema,
   type Property,
   readObjectSchema,
+  schemaOf,
 } from "./body-schema.ts";
 import type { Success } from "./described-operation.ts";
 import { exampleOf } from "./example-values.ts";
-import { expandSchema } from "./expanded-schema.ts";
 import { fieldTypeOf, valueTypes } from "./field-type.ts";
 import { isChangeTime, isCreationTime, readProperty } from "./fields.ts";
 
@@ -96,7 +96,7 @@ export const memberJson = (name: string, json: string) => `${JSON.stringify(name
 async function readMembers(object: ObjectSchema, resource: Resource): Promise<Representation> {
   const { place } = object;
   const { id, fields, sent } = resource;
-  const schemas = schemasOf(object);
+  const schemas = new Map([...object.properties].map(([name, each]) => [name, schemaOf(each)]));
   const shows = ({
     name,
     schema,
@@ -210,14 +210,4 @@ function isWider(schema: Json, listed: Json): boolean {
 function reasonOf({ fields }: Resource, name: string): string {
   const isField = fields.some((field) => field.name === name);
   return isField ? "which is optional in the body" : "which the body does not have";
-}
-
-function schemasOf({ properties }: ObjectSchema): Map<string, Json> {
-  const all = [...properties].map(([name, { places }]) => {
-    const parts = places.map(({ place }) => expandSchema(place));
-    const isCertain = places.every((each) => each.isCertain);
-    const whole: Json = parts.length === 1 ? (parts[0] as Json) : { [isCertain ? "allOf" : "anyOf"]: parts };
-    return [name, whole] as const;
-  });
-  return new Map(all);
 }

@@ -2,27 +2,18 @@
 
 import { type Access, bearerAccess, scopesOf } from "../../contract/access.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
-import { ContractError, type Place } from "../document/place.ts";
+import { type Place, readable } from "../document/place.ts";
 
 /**
  * Reads the requirements of an operation, or else of the whole description, of which a request meets
- * one (OpenAPI 3.1, section 4.8.30). Notes the ones that are not accepted. In a sandbox
- * Basic credentials are taken with any password.
+ * one (OpenAPI 3.1, section 4.8.30). Notes the ones that are not accepted.
  */
 export function readAccess(operation: Place): Access {
-  const root = operation.document;
-  const security = [operation, root]
-    .map((each) => each.own("security"))
-    .find(({ value }) => value !== undefined);
-  const schemes = root.at("components", "securitySchemes");
-  const { access, accepted, refused, unchecked } = readRequirements(
-    security?.value,
-    (name) => schemes.at(name).object,
-  );
+  const { place, access, accepted, refused, unchecked } = requirementsAt(operation);
   const instead = accepted.length === 0 ? "; a bearer token is needed instead" : "";
-  for (const name of refused) security?.note(`the security of ${name} is not accepted${instead}`);
-  for (const name of unchecked) security?.note(`the role ${name} is not checked: every token has it`);
-  return withAnyPassword(access, operation);
+  for (const name of refused) place.note(`the security of ${name} is not accepted${instead}`);
+  for (const name of unchecked) place.note(`the role ${name} is not checked: every token has it`);
+  return access;
 }
 
 /**
@@ -30,20 +21,19 @@ export function readAccess(operation: Place): Access {
  * they cannot be read.
  */
 export function accessWithoutNotes(operation: Place): Access {
-  const root = operation.document;
-  try {
-    const security = operation.own("security").value ?? root.own("security").value;
-    const schemes = root.at("components", "securitySchemes");
-    const { access } = readRequirements(security, (name) => schemes.at(name).object);
-    return withAnyPassword(access, operation);
-  } catch (error) {
-    if (error instanceof ContractError) return bearerAccess;
-    throw error;
-  }
+  return readable(() => requirementsAt(operation).access) ?? bearerAccess;
 }
 
-function withAnyPassword(access: Access, { isLenient }: Place): Access {
-  return access.basic !== undefined && isLenient ? { ...access, basic: "any" } : access;
+function requirementsAt(operation: Place) {
+  const { document, isLenient } = operation;
+  const own = operation.own("security");
+  const place = own.value === undefined ? document.own("security") : own;
+  const schemes = document.at("components", "securitySchemes");
+  const found = readRequirements(place.value, (name) => schemes.at(name).object);
+  const { access } = found;
+  // A sandbox takes any password.
+  const basic = access.basic !== undefined && isLenient ? { basic: "any" as const } : {};
+  return { ...found, place, access: { ...access, ...basic } };
 }
 
 /**

@@ -1,6 +1,8 @@
 // Chooses the names of tables and columns. Names of collections and fields are the author's: of any
 // characters and length, equal but for case, or those of our own tables and columns or of the engines'.
 
+import type { Field } from "../../contract/contract.ts";
+
 /** Lower-case names that both engines have as they are; PostgreSQL keeps 63 bytes. */
 const plain = /^[a-z][a-z0-9_]{0,55}$/;
 /** Columns that every table of the store has: ours, those of SQLite, and those of PostgreSQL. */
@@ -13,9 +15,15 @@ const takenColumns: readonly string[] = [
 /**
  * The column of a field: its name, or, where that may clash, one that follows from the name alone.
  */
-export function columnNameOf(field: string): string {
+function columnNameOf(field: string): string {
   const isFree = plain.test(field) && !takenColumns.includes(field) && !field.startsWith("x_");
   return isFree ? field : distinctName(field);
+}
+
+/** The names of a field: its own, as a member of JSON, and as a column. */
+export function namesOfField(name: string): Pick<Field, "name" | "jsonName" | "column" | "columnName"> {
+  const columnName = columnNameOf(name);
+  return { name, jsonName: `${JSON.stringify(name)}:`, column: `"${columnName}"`, columnName };
 }
 
 /** The tables and indexes of the store itself, and those of the engines. */

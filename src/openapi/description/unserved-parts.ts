@@ -1,7 +1,7 @@
 // Notes the parts of a description that are not read, so that nothing is ignored silently.
 
 import { isObject, type Json } from "../../json/json-values.ts";
-import { faultOf, type Place } from "../document/place.ts";
+import { contractErrorOf, type Place } from "../document/place.ts";
 import { restrictsAlike } from "../schema/restrictions.ts";
 import { type DescribedOperation, isJson, isPatchBody, titleOf } from "./described-operation.ts";
 import { expandSchema } from "./expanded-schema.ts";
@@ -11,9 +11,12 @@ import { expandSchema } from "./expanded-schema.ts";
  * object of a kind, an array or a map of such objects, or is not served, for which there is a
  * sentence.
  */
-type Use = undefined | { readonly kind: Kind; readonly of?: "items" | "members" } | { readonly note: string };
+type Use =
+  | undefined
+  | { readonly kind: ObjectKind; readonly of?: "items" | "members" }
+  | { readonly note: string };
 
-type Kind = keyof typeof kinds;
+type ObjectKind = keyof typeof kinds;
 
 /** Members that are read or shown as they are. */
 const read = (...names: string[]): Record<string, Use> =>
@@ -79,16 +82,16 @@ function notingFaults(place: Place, look: () => void): void {
   try {
     look();
   } catch (error) {
-    place.note(`it is not read, as ${faultOf(error).problem}`);
+    place.note(`it is not read, as ${contractErrorOf(error).problem}`);
   }
 }
 
 /** Notes the members of the object at a place, and below it, that are not read. */
-function noteMembers(place: Place, kind: Kind): void {
+function noteMembers(place: Place, kind: ObjectKind): void {
   if (place.value !== undefined) notingFaults(place, () => noteOwnMembers(place.target, kind));
 }
 
-function noteOwnMembers(target: Place, kind: Kind): void {
+function noteOwnMembers(target: Place, kind: ObjectKind): void {
   if (!isObject(target.value)) {
     target.note("it must be an object, and is not read");
     return;

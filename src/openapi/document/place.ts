@@ -12,7 +12,7 @@ export class ContractError extends OperatorError {
   readonly problem: string;
   /** The place in the description (RFC 6901), such as "/paths/~1parcels/post". */
   readonly pointer: string;
-  /** The same, or the place in another file, such as "parcel.yaml#/properties". */
+  /** The pointer, or the place in another file, such as "parcel.yaml#/properties". */
   readonly origin: string;
 
   constructor(problem: string, pointer: string, origin = pointer) {
@@ -217,13 +217,13 @@ export function readable<Part>(read: () => Part): Part | undefined {
   try {
     return read();
   } catch (error) {
-    faultOf(error);
+    contractErrorOf(error);
     return undefined;
   }
 }
 
 /** Why a part cannot be served, from what reading it has thrown; throws any other error again. */
-export function faultOf(error: unknown): ContractError {
+export function contractErrorOf(error: unknown): ContractError {
   if (error instanceof ContractError) return error;
   throw error;
 }

@@ -11,7 +11,7 @@ import { pointerTo, referencedMembers } from "../../json/json-pointer.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
 import { decodePercent } from "../../json/percent-encoding.ts";
 import { codeUnitsMax, parseDescription } from "../document/description-text.ts";
-import { ContractError, faultOf, isReference, memberOf, type Reference } from "../document/place.ts";
+import { ContractError, contractErrorOf, isReference, memberOf, type Reference } from "../document/place.ts";
 
 /**
  * Bundles a description. A reference that leads to nothing in the folder stays as it is. Rejects
@@ -228,7 +228,7 @@ class ReferencedFiles {
     try {
       return (await parseDescription({ text })).document;
     } catch (error) {
-      throw new ContractError(`${this.nameOf(file)} cannot be read: ${faultOf(error).problem}`, "");
+      throw new ContractError(`${this.nameOf(file)} cannot be read: ${contractErrorOf(error).problem}`, "");
     }
   }
 

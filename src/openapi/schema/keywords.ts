@@ -2,7 +2,7 @@
 
 import { Work } from "../../contract/schema-check.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
-import { faultOf, type Place } from "../document/place.ts";
+import { contractErrorOf, type Place } from "../document/place.ts";
 import { hiddenNames } from "./directions.ts";
 import { isFreeFormat, numberFormat, textFormat } from "./formats.ts";
 import { type Finding, Keywords, type Node, type Run, type Schemas } from "./node.ts";
@@ -61,7 +61,7 @@ function notingFaults(place: Place, add: () => void): boolean {
     return true;
   } catch (error) {
     if (!place.isLenient) throw error;
-    place.noteUnchecked(faultOf(error));
+    place.noteUnchecked(contractErrorOf(error));
     return false;
   }
 }
@@ -291,10 +291,9 @@ function addCount(
 }
 
 /** The members of an object that are checked: what clients cannot set is not taken from a request. */
-function namesOf(value: object, { node, reader }: Keywords): readonly string[] {
+function namesOf(value: object, { node }: Keywords): readonly string[] {
   const names = Object.keys(value);
-  if (node.hidden.size === 0 || reader.direction === "response") return names;
-  return names.filter((name) => !node.hidden.has(name));
+  return node.hidden.size === 0 ? names : names.filter((name) => !node.hidden.has(name));
 }
 
 function findMissing(names: readonly string[], value: object, run: Run): Finding | undefined {

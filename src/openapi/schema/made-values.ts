@@ -174,7 +174,7 @@ class Making {
     const gather = (each: Place) => this.#gather(each, parts, within);
     if (isTarget) gather(referenced(place));
     if (isTarget && place.isVersion30) return;
-    // What a schema adds to another comes first, such as the id of a NewPlant.
+    // Examples of a part written here go before those of a reference, such as the id of a NewPlant.
     const all = place.own("allOf").items;
     for (const each of all.filter((part) => !isReference(part.value))) gather(each);
     for (const each of all) gather(each);

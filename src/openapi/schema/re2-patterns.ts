@@ -2,7 +2,7 @@
 
 import { type AST, RegExpParser, RegExpSyntaxError } from "@eslint-community/regexpp";
 
-/** What only the flag u has. */
+/** Matches syntax that only the flag u has. */
 const unicodeOnly = /\\[pPu]\{|[\u{10000}-\u{10ffff}]/u;
 
 /**
