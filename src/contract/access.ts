@@ -1,6 +1,6 @@
 // Says how callers of an operation identify themselves: where a request has its token.
 
-/** Where an operation takes a token. */
+/** Says where an operation takes a token. */
 export interface Access {
   /** Whether the token may be sent as a bearer token (RFC 6750). */
   readonly bearer: boolean;

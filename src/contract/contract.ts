@@ -233,7 +233,7 @@ export interface Contract {
   readonly otherOperations: readonly OtherOperation[];
   /** How callers identify themselves where no operation says otherwise: as for the first create. */
   readonly access: Access;
-  /** As the whole description says, for operations that it does not have; `access` if it says nothing. */
+  /** For operations that are not described: that of the whole description, or else `access`. */
   readonly undescribedAccess: Access;
   /** How errors are written where no operation says otherwise. */
   readonly errors: ErrorFormat;

@@ -11,7 +11,7 @@ export interface ListSort {
   readonly direction: string | undefined;
   /** The properties that a list may be sorted by, by their names. */
   readonly keys: ReadonlyMap<string, ListKey>;
-  /** Those that the description names, which have an index. */
+  /** The keys that the description names: each has an index. */
   readonly named: readonly ListKey[];
   /** The values where the parameters are not sent. */
   readonly default: string | undefined;
@@ -70,12 +70,9 @@ export function parseOrder(
     else return undefined;
   }
   const given = direction?.split(",").map(isDescending) ?? [];
-  return terms.length > termsMax
-    ? undefined
-    : terms
-        .map((term, index) => ({
-          key: term.key,
-          isDescending: term.isDescending ?? given[index] ?? given.at(-1) ?? false,
-        }))
-        .filter(({ key }, index, all) => all.findIndex((other) => other.key === key) === index);
+  if (terms.length > termsMax) return undefined;
+  return terms.map((term, index) => ({
+    key: term.key,
+    isDescending: term.isDescending ?? given[index] ?? given.at(-1) ?? false,
+  }));
 }

@@ -3,7 +3,8 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type FieldType, type FieldValue, fromJson } from "../../../src/contract/stored-types.ts";
+import { Work } from "../../../src/contract/schema-check.ts";
+import { convert, type FieldType, type FieldValue, fromJson } from "../../../src/contract/stored-types.ts";
 import { sentText } from "../../../src/json/sent-json.ts";
 import { expandSchema } from "../../../src/openapi/description/expanded-schema.ts";
 import { fieldTypeOf } from "../../../src/openapi/description/field-type.ts";
@@ -27,6 +28,7 @@ const schemas = {
   int64: { type: "integer" },
   "integer in limits": { type: "integer", minimum: 1, exclusiveMaximum: 10, multipleOf: 3 },
   "integer of an enum": { type: "integer", enum: [1, 5] },
+  "integer or its digits": { type: ["integer", "string"], pattern: "^-?\\d+$", maximum: 9 },
   "2 digits": { type: "number", multipleOf: 0.01, minimum: 0 },
   "whole number": { type: "number", multipleOf: 1 },
   number: { type: "number" },
@@ -82,6 +84,7 @@ const accepted: Readonly<Record<keyof typeof schemas, Readonly<Record<string, Fi
   int64: { "9223372036854775807": 2n ** 63n - 1n, "9007199254740993": 2n ** 53n + 1n },
   "integer in limits": { "3": 3n, "9": 9n },
   "integer of an enum": { "5": 5n },
+  "integer or its digits": { "7": 7n, '"7"': 7n },
   "2 digits": {
     "19.9": "19.90",
     "19.90": "19.90",
@@ -124,6 +127,7 @@ const rejected: Readonly<Record<keyof typeof schemas, readonly string[]>> = {
   int32: ["2147483648", "1.5", '"1"'],
   int64: ["9223372036854775808", "1.0000000000000000001"],
   "integer in limits": ["0", "10", "4", "-3"],
+  "integer or its digits": ["10", '"10"', '"1.5"', '"x"'],
   "integer of an enum": ["2"],
   "2 digits": ["19.999", "1e-3", '"19.90"', "1e40", "-0.01"],
   "whole number": ["5.5"],
@@ -216,4 +220,10 @@ test.each<[schema: object, json: string, reason: string]>([
 ])("the message for %j and %s says what would be right", async (schema, json, reason) => {
   const things = await readThings({ properties: { f: schema } });
   expect(parsed(things, `{"id":1,"f":${json}}`)).toContain(reason);
+});
+
+test("digits are checked as the integer that they are, also where the whole body is checked", () => {
+  const type = typeOf("integer or its digits");
+  const found = ['"9"', '"10"'].map((json) => convert(type, sentText(json), new Work(), false));
+  expect(found).toEqual([9n, undefined]);
 });

@@ -1,9 +1,10 @@
 // The errors of bodies: which one a body gets, and its message.
 
 import { expect, test } from "bun:test";
-import type { ErrorCode } from "../../../src/base/errors.ts";
-import { parsePlant } from "../../../src/contract/plant.ts";
+import type { ApiError, ErrorCode } from "../../../src/base/errors.ts";
+import { parsePlant, parsePlantJson } from "../../../src/contract/plant.ts";
 import { plantStore } from "../../support/contracts.ts";
+import { objectOf, readThings } from "../../support/descriptions.ts";
 
 function expectError(body: string | Uint8Array, code: ErrorCode, message: string): void {
   expect(parsePlant(plantStore, Buffer.from(body as string))).toMatchObject({ code, message });
@@ -60,6 +61,13 @@ test.each([
   ['{"id": 9223372036854775808}', `${noName}; "id" must be an integer (int64), but is 9223372036854775808`],
 ])("the message names every invalid field of %s", (body, sentences) => {
   expectError(body, "invalidPlant", `The body is not a NewPlant: ${sentences}.`);
+});
+
+test("the log has no name that a client chose", async () => {
+  const body = { ...objectOf({ id: { type: "integer" } }, ["id"]), additionalProperties: { type: "string" } };
+  const error = parsePlantJson(await readThings({ body }), '{"id":1,"mine":5}') as ApiError;
+  expect(error.message).toContain('"mine" must be a string');
+  expect(error.details.logged).toEndWith("it does not fit its schema.");
 });
 
 test.each([

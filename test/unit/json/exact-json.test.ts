@@ -47,6 +47,7 @@ test("equal numbers are equal values, and are written as JSON", () => {
     ["-12.50e-400", "-125e-401"],
     [`${"7".repeat(50)}.0`, "7".repeat(50)],
     ["5e-324", "0.5e-323"],
+    ["0e400", "0"],
   ] as const) {
     expect(parseExactJson(one)).toEqual(parseExactJson(other));
     expect(parseExactJson(toExactJson(parseExactJson(one)))).toEqual(parseExactJson(other));

@@ -59,6 +59,7 @@ test("a create whose whole body is checked is parsed once", () => {
 test.each([
   '{"id":9223372036854775807,"name":"Bolt","price":19.90,"shape":{"sizes":[1.50,1e1,-0,0.10]}}',
   '{"id":7,"name":"1.50","price":12345678901234567890.10}',
+  '{"id":9007199254740993,"name":"a"}',
 ])("numbers keep their digits and their form: %s", (json) => {
   expect(created(json)).toBe(json);
 });

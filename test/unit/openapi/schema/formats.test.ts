@@ -42,6 +42,7 @@ const texts: Readonly<Record<string, readonly [accepted: readonly string[], refu
     ["", "cGxhbnQ=", "YQ=="],
     ["YQ", "YQ=", "Y===", "Y-=="],
   ],
+  regex: [["^[a-z]+$"], ["(", "[b-a]"]],
   "json-pointer": [
     ["", "/", "/a~0b/~1"],
     ["a", "/~", "/~2"],

@@ -88,6 +88,9 @@ test("a format that is not checked is noted, also one of another type", async ()
   expect(await said('{"type":"string","format":"int64"}')).toEqual([
     "the format int64 is not checked (at /schema)",
   ]);
+  expect(await said('{"type":"integer","format":"date"}')).toEqual([
+    "the format date is not checked (at /schema)",
+  ]);
   expect(await said('{"type":"string","format":"password"}')).toEqual([]);
 });
 
@@ -108,6 +111,8 @@ test("a value of the wrong kind is an error at its keyword", async () => {
       "the reference other.yaml leads to nothing in the folder of the contract or below it; npx @redocly/cli bundle FILE -o bundled.yaml puts all files into one (at /schema)",
     '{"pattern":"(?=a)"}':
       "the pattern (?=a) is not one of RE2, which takes linear time: it has look-around (at /schema/pattern)",
+    '{"discriminator":{"propertyName":"k","mapping":{"a":"Nowhere"}}}':
+      "the schema Nowhere has no target (at /schema/discriminator/mapping/a)",
     '{"allOf":[{"$ref":"#/schema"}]}':
       "its schemas refer to each other for the same value, without end (at /schema)",
     '{"$ref":"#/schema","minLength":1}': "the reference #/schema is a cycle (at /schema)",

@@ -1,9 +1,10 @@
 // What schemas accept, where they find a fault, and in which words they say it.
 
 import { expect, test } from "bun:test";
-import { type SchemaCheck, Work } from "../../../../src/contract/schema-check.ts";
+import { type SchemaCheck, Work, WorkExceeded } from "../../../../src/contract/schema-check.ts";
 import { parseExactJson } from "../../../../src/json/exact-json.ts";
 import { Place } from "../../../../src/openapi/document/place.ts";
+import type { Direction } from "../../../../src/openapi/schema/directions.ts";
 import { SchemaReader } from "../../../../src/openapi/schema/schema-reader.ts";
 
 interface Read {
@@ -12,14 +13,11 @@ interface Read {
 }
 
 /** Reads a schema, which is written as JSON, so that its numbers are exact. */
-async function read(schema: string, { version = "3.1.0", components = "{}" } = {}): Promise<Read> {
+async function read(schema: string, direction: Direction = "request"): Promise<Read> {
   const root = Place.root(
-    parseExactJson(
-      `{"openapi":"${version}","schema":${schema},"components":{"schemas":${components}}}`,
-    ) as never,
+    parseExactJson(`{"openapi":"3.1.0","schema":${schema},"components":{"schemas":${components}}}`) as never,
   );
-  const check = await new SchemaReader("request").check(root.own("schema"));
-  return { check, notes: root.notes };
+  return { check: await new SchemaReader(direction).check(root.own("schema")), notes: root.notes };
 }
 
 /** The fault of a value, such as `/0/a: an integer`; "" if it is accepted. */
@@ -56,7 +54,11 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "1.5": "/: an integer",
     "12345678901234567890.5": "/: an integer",
   },
-  '{"type":"integer","format":"int32"}': { "2147483647": "", "2147483648": "/: an integer (int32)" },
+  '{"type":"integer","format":"int32"}': {
+    "2147483647": "",
+    "-2147483648": "",
+    "2147483648": "/: an integer (int32)",
+  },
   '{"format":"uint64"}': { "18446744073709551615": "", "-1": "/: an integer (uint64)", '"a"': "" },
   '{"format":"float"}': { "3.4e38": "", "1e39": "/: a number (float)", "1e400000": "/: a number (float)" },
   '{"type":"integer","minimum":1,"exclusiveMaximum":10}': { "10": "/: an integer, at least 1 and below 10" },
@@ -140,6 +142,12 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '{"a":1}': "",
     '{"b":1}': '/: an object without the member "b"',
   },
+  '{"anyOf":[{"properties":{"a":true}},{"properties":{"b":true}}],"unevaluatedProperties":false}': {
+    '{"a":1,"b":1}': "",
+  },
+  '{"properties":{"a":{"readOnly":true}},"maxProperties":1}': { '{"a":1,"b":1}': "" },
+  '{"required":["a"],"oneOf":[{"properties":{"a":{"readOnly":true}}}]}': { "{}": "" },
+  '{"required":["a"],"properties":{"a":{"writeOnly":true}}}': { "{}": '/: an object with the member "a"' },
   '{"anyOf":[{"prefixItems":[true]}],"unevaluatedItems":{"type":"string"}}': {
     '[1,"a"]': "",
     "[1,2]": "/1: a string",
@@ -168,6 +176,7 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '{"kind":"Animal"}': "",
     "{}": '/: an object with the member "kind"',
   },
+  '{"$ref":"#/components/schemas/a~01b"}': { "1": "/: null", null: "" },
   '{"$ref":"#/components/schemas/Mapped"}': {
     '{"kind":"short"}': "/: a string of at most 3 characters",
     '{"kind":"Short"}': '/kind: one of "short", "long"',
@@ -175,6 +184,7 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 const components = `{
+  "a~1b": {"type":"null"},
   "Short": {"type":"string","maxLength":3},
   "Tree": {"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#/components/schemas/Tree"}}}},
   "List": {"type":"array","items":{"$ref":"#/components/schemas/List"}},
@@ -187,10 +197,38 @@ const components = `{
 
 for (const [schema, values] of Object.entries(faults))
   test(`${schema} says what is wrong with a value`, async () => {
-    const found = await read(schema, { components });
+    const found = await read(schema);
     const said = Object.keys(values).map((value) => [value, faultOf(found, value)]);
     expect(Object.fromEntries(said)).toEqual(values);
   });
+
+test("a response has no writeOnly members, and need not have them", async () => {
+  const found = await read(
+    '{"required":["a"],"properties":{"a":{"writeOnly":true},"b":{"readOnly":true}}}',
+    "response",
+  );
+  expect(faultOf(found, '{"b":1}')).toBe("");
+  expect(faultOf(found, '{"a":1}')).toBe('/: an object without the member "a"');
+});
+
+const long = "x".repeat(16_000);
+const object = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`m${index}`, index]));
+
+test.each<[schema: string, value: string, steps: number]>([
+  ['{"format":"date"}', JSON.stringify(long), 1_000],
+  ['{"maxLength":16000}', JSON.stringify(long), 2_000],
+  ['{"type":"number"}', `${"1".repeat(2_000)}.5`, 1_000],
+  ['{"minProperties":1}', JSON.stringify(object), 1_000],
+  ['{"additionalProperties":true}', JSON.stringify(object), 1_500],
+  ['{"anyOf":[{"additionalProperties":true}],"unevaluatedProperties":false}', JSON.stringify(object), 7_000],
+  ['{"uniqueItems":true}', JSON.stringify([long]), 1_000],
+  ['{"uniqueItems":true}', JSON.stringify([[long]]), 2_000],
+  ['{"uniqueItems":true}', JSON.stringify([object]), 10_000],
+  ['{"$ref":"#/components/schemas/List"}', `${"[".repeat(400)}1${"]".repeat(400)}`, 830],
+])("%s takes work for what it looks at", async (schema, value, steps) => {
+  const { check } = await read(schema);
+  expect(() => check.fault(parseExactJson(value), new Work(steps))).toThrow(WorkExceeded);
+});
 
 /** Schemas of fields, and their words. */
 const words: Readonly<Record<string, string>> = {
@@ -215,6 +253,8 @@ const words: Readonly<Record<string, string>> = {
   '{"type":"object"}': "an object that the contract's schema accepts",
   "{}": "a value that the contract's schema accepts",
   '{"allOf":[{"type":"string"},{"maxLength":5}]}': "a string of at most 5 characters",
+  '{"type":"integer","minimum":1,"allOf":[{"minimum":5},{"maximum":9}],"maximum":8}':
+    "an integer (int64), at least 5 and at most 8",
   '{"anyOf":[{"type":"null"},{"type":"string"}]}': "a string or null",
   '{"oneOf":[{"type":"integer"},{"type":"null"}]}': "an integer (int64) or null",
   [`{"enum":${JSON.stringify(Array.from({ length: 3000 }, (_, index) => index))}}`]:
