@@ -4,10 +4,6 @@
 import type { SchemaCheck } from "../../contract/schema-check.ts";
 import type { Place } from "../document/place.ts";
 import type { Direction } from "../schema/directions.ts";
-import type { SchemaReader } from "../schema/schema-reader.ts";
-
-/** The readers of descriptions by their documents: for each direction, and how lenient they are. */
-const readers = new WeakMap<object, Map<string, SchemaReader>>();
 
 interface Checked {
   /** Requests by default. */
@@ -21,12 +17,7 @@ export async function checkOf(
   place: Place,
   { direction = "request", hidden = [] }: Checked = {},
 ): Promise<SchemaCheck> {
-  const document = place.document.value as object;
   const { SchemaReader } = await import("../schema/schema-reader.ts");
-  const own = readers.get(document) ?? new Map<string, SchemaReader>();
-  readers.set(document, own);
-  const key = `${direction} ${place.isLenient}`;
-  const reader = own.get(key) ?? new SchemaReader(direction);
-  own.set(key, reader);
+  const reader = place.document.derive(`reader of ${direction}`, () => new SchemaReader(direction));
   return await reader.check(place, hidden);
 }

@@ -12,30 +12,23 @@ interface PathIndex {
   readonly below: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Made once for each description. */
-const indexes = new WeakMap<object, PathIndex>();
-
 /** The paths of a collection and of one of its resources, in the order of the description. */
 export function pathsOf(root: Place, collection: string): readonly string[] {
   return indexOf(root).own.get(collectionPath(collection)) ?? [];
 }
 
 function indexOf(root: Place): PathIndex {
-  const paths = root.at("paths").object ?? {};
-  let index = indexes.get(paths);
-  if (index === undefined) {
-    const all = Object.keys(paths);
+  return root.derive("paths", () => {
+    const all = root.at("paths").members.map(([path]) => path);
     const above = (path: string) => collectionPath(path).replace(/\/[^/]*$/, "");
-    index = {
+    return {
       own: grouped(all, (path) => [
         collectionPath(path),
         ...(isItemOf(above(path), path) ? [above(path)] : []),
       ]),
       below: grouped(all, (path) => [above(path)]),
     };
-    indexes.set(paths, index);
-  }
-  return index;
+  });
 }
 
 function grouped(paths: readonly string[], keysOf: (path: string) => readonly string[]) {

@@ -13,7 +13,7 @@ import { fromVersion30, isAnnotation, mapSubschemas } from "../schema/restrictio
 export function expandSchema(place: Place): Json {
   // A reference alone is what it leads to.
   if (isBareReference(place)) return expandSchema(place.target);
-  return place.derive(() => {
+  return place.derive("expanded", () => {
     const expanded = expand(place, [place.pointer]);
     if (expanded === true) return {};
     if (!isObject(expanded)) throw place.error("a schema must be an object");

@@ -1,7 +1,6 @@
 // Finds the schemas among which a discriminator chooses (OpenAPI 3.1, section 4.8.25).
 
 import { pointerTo, referencedMembers } from "../../json/json-pointer.ts";
-import { isObject } from "../../json/json-values.ts";
 import { isReference, type Place } from "./place.ts";
 
 /** The schemas by the values that name them: those of the mapping, and those that extend this one. */
@@ -27,31 +26,26 @@ export function mappedSchemas(place: Place): Map<string, Place> {
 
 /** The named schemas whose allOf leads to a schema. */
 function heirsOf(place: Place, schemas: Place): [name: string, heir: Place][] {
-  const extended = isObject(schemas.value) ? extensionsIn(schemas) : undefined;
-  const found = new Set(extended?.get(place.pointer));
+  const extended = extensionsIn(schemas);
+  const found = new Set(extended.get(place.pointer));
   // A set also iterates over what is added meanwhile.
-  for (const name of found)
-    for (const heir of extended?.get(schemas.own(name).pointer) ?? []) found.add(heir);
+  for (const name of found) for (const heir of extended.get(schemas.own(name).pointer) ?? []) found.add(heir);
   return [...found].map((name) => [name, schemas.own(name)]);
 }
 
 /** The names of schemas by the pointers of those that they extend. */
 type Extensions = ReadonlyMap<string, readonly string[]>;
 
-/** Kept for the schemas of a description: finding them for each schema would take quadratic time. */
-const extensions = new WeakMap<object, Extensions>();
-
+/** Found once: for each schema it would take quadratic time. */
 function extensionsIn(schemas: Place): Extensions {
-  const key = schemas.value as object;
-  const known = extensions.get(key);
-  if (known !== undefined) return known;
-  const found = new Map<string, string[]>();
-  for (const [name, schema] of schemas.members)
-    for (const { value } of schema.own("allOf").items) {
-      if (!isReference(value)) continue;
-      const pointer = pointerTo("", ...referencedMembers(value.$ref));
-      found.set(pointer, [...(found.get(pointer) ?? []), name]);
-    }
-  extensions.set(key, found);
-  return found;
+  return schemas.derive("extensions", () => {
+    const found = new Map<string, string[]>();
+    for (const [name, schema] of schemas.members)
+      for (const { value } of schema.own("allOf").items) {
+        if (!isReference(value)) continue;
+        const pointer = pointerTo("", ...referencedMembers(value.$ref));
+        found.set(pointer, [...(found.get(pointer) ?? []), name]);
+      }
+    return found;
+  });
 }

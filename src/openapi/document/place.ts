@@ -33,13 +33,17 @@ interface Shared {
   /** The parts of schemas that were counted for a collection, and for all before it. */
   parts: number;
   partsBefore: number;
-  /** Values that are in no description. */
-  held: number;
   /** The places that references lead to, by the pointers of the references. */
   readonly targets: Map<string, Place>;
-  /** Values that were derived from places, by pointer. */
-  readonly derived: Map<string, Json>;
+  /** Values that were derived from places. */
+  readonly derived: Map<string, unknown>;
 }
+
+/** The derived values of each document: a sandbox makes places anew for each of its operations. */
+const derivedValues = new WeakMap<Json, Map<string, unknown>>();
+
+/** Values that are in no description. */
+let heldValues = 0;
 
 interface RootOptions {
   readonly origins?: ContractSource["origins"];
@@ -68,9 +72,10 @@ export class Place {
 
   static root(document: Json, { origins, isLenient = false }: RootOptions = {}): Place {
     const isVersion30 = String(document.openapi).startsWith("3.0");
-    const state = { notes: new Set<string>(), parts: 0, partsBefore: 0, held: 0 };
-    const known = { targets: new Map(), derived: new Map() };
-    return new Place({ document, isVersion30, isLenient, origins, ...state, ...known }, document, "");
+    const derived = derivedValues.get(document) ?? new Map<string, unknown>();
+    derivedValues.set(document, derived);
+    const state = { notes: new Set<string>(), parts: 0, partsBefore: 0, targets: new Map() };
+    return new Place({ document, isVersion30, isLenient, origins, derived, ...state }, document, "");
   }
 
   /** The description. */
@@ -141,8 +146,8 @@ export class Place {
 
   /** A value that is in no description, as if it were in this one. */
   holding(value: Json): Place {
-    this.#shared.held += 1;
-    return new Place(this.#shared, value, `/x-held/${this.#shared.held}`);
+    heldValues += 1;
+    return new Place(this.#shared, value, `/x-held/${heldValues}`);
   }
 
   /** Notes that something here is not served, or not checked. */
@@ -174,12 +179,13 @@ export class Place {
     this.#shared.parts = 0;
   }
 
-  /** A value that follows from the place alone, and is derived once. */
-  derive(value: () => Json): Json {
-    const { derived } = this.#shared;
-    const known = derived.get(this.pointer) ?? value();
-    derived.set(this.pointer, known);
-    return known;
+  /** A value of some kind that follows from the place alone, and is made once for a document. */
+  derive<Value extends object>(kind: string, make: () => Value): Value {
+    const { derived, isLenient } = this.#shared;
+    const key = `${kind} ${isLenient} ${this.pointer}`;
+    const value = (derived.get(key) as Value | undefined) ?? make();
+    derived.set(key, value);
+    return value;
   }
 
   error(problem: string): ContractError {

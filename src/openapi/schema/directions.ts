@@ -64,9 +64,6 @@ export function hiddenNames(
   return found;
 }
 
-/** The filters of each description, by direction and pointer. */
-const drafts = new WeakMap<object, Map<string, DraftFilter>>();
-
 /**
  * The filter that leaves out what a direction does not have of a value of some schemas, all of which
  * describe it; undefined if it has everything.
@@ -76,15 +73,13 @@ export function filterOf(places: readonly Place[], direction: Direction): JsonFi
 }
 
 function draftAt(place: Place, direction: Direction): DraftFilter {
-  const document = place.document.value as object;
-  const known = drafts.get(document) ?? new Map<string, DraftFilter>();
-  drafts.set(document, known);
-  const key = `${direction} ${place.pointer}`;
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const draft = emptyFilter();
-  known.set(key, draft);
-  addParts(draft, place, direction);
+  let isNew = false;
+  const draft = place.derive(`filter of ${direction}`, () => {
+    isNew = true;
+    return emptyFilter();
+  });
+  // It may lead back to itself.
+  if (isNew) addParts(draft, place, direction);
   return draft;
 }
 
