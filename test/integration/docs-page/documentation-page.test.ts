@@ -76,6 +76,17 @@ describe("the documentation page", () => {
     }
   });
 
+  test("a Host field that is none is not in the description", async () => {
+    const { origin, host } = new URL(server.url);
+    for (const [sent, shown] of [
+      ["plants.example:80", "plants.example:80"],
+      ['"><script>', host],
+    ]) {
+      const response = await fetch(`${origin}/openapi.json`, { headers: { Host: sent as string } });
+      expect(await response.json()).toMatchObject({ servers: [{ url: `http://${shown}` }] });
+    }
+  });
+
   test("HEAD is supported, and other methods are rejected with Allow", async () => {
     const { files } = await getLinks(`${server.url}/`);
     for (const url of [`${server.url}/`, ...files]) {
