@@ -310,6 +310,7 @@ test.each<[what: string, document: unknown, reason: string]>([
   ["OpenAPI 2", { swagger: "2.0" }, "it is OpenAPI 2.0; it must be version 3.0, 3.1 or 3.2"],
   ["OpenAPI 3.3", { openapi: "3.3.0" }, "it is OpenAPI 3.3.0; it must be version 3.0, 3.1 or 3.2"],
   ["neither JSON nor YAML", "a: [", "it is neither JSON nor YAML:"],
+  ["a number that JSON has not", "a: .inf", "it is neither JSON nor YAML: .inf is no number of JSON"],
   ["too long", " ".repeat(2 ** 25 + 1), "it is longer than 33554432 characters"],
   ["no text", "", "it is not an OpenAPI description"],
   ["no POST", { openapi: "3.1.0", paths: {} }, "it has no POST whose body is the resource"],
@@ -485,6 +486,7 @@ test.each<[what: string, make: () => string]>([
       `a0: &a0 [x]\n${Array.from({ length: 40 }, (_, level) => `a${level + 1}: &a${level + 1} [*a${level}, *a${level}]`).join("\n")}`,
   ],
   ["a megabyte of brackets", () => "[".repeat(2 ** 20)],
+  ["a megabyte of dashes", () => "- ".repeat(2 ** 19)],
   [
     "a megabyte of nesting in JSON",
     () => `{"openapi":"3.1.0","a":${"[".repeat(500_000)}${"]".repeat(500_000)}}`,

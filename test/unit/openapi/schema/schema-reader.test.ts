@@ -67,6 +67,7 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "9223372036854775808": "/: a number, at most 9223372036854775807",
     "-1e400000": "",
   },
+  '{"maximum":1e400}': { "-1": "", "0": "", "2e400": "/: a number, at most 1e400" },
   '{"multipleOf":0.01}': {
     "19.99": "",
     "4.35": "",
@@ -105,6 +106,7 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   '{"properties":{"__proto__":{"type":"string"}},"additionalProperties":false}': {
     '{"__proto__":1}': "/__proto__: a string",
+    '{"__proto__":"a"}': "",
     '{"toString":1}': '/: an object without the member "toString"',
   },
   '{"patternProperties":{"^x":{"type":"string"}},"additionalProperties":{"type":"null"}}': {
@@ -145,6 +147,13 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '{"anyOf":[{"properties":{"a":true}},{"properties":{"b":true}}],"unevaluatedProperties":false}': {
     '{"a":1,"b":1}': "",
   },
+  '{"allOf":[{"properties":{"a":true},"unevaluatedProperties":true}],"unevaluatedProperties":false}': {
+    '{"a":1,"b":1}': "",
+  },
+  '{"properties":{"a":{"readOnly":true}},"allOf":[{"required":["a"],"properties":{"b":{"readOnly":true}}}]}':
+    {
+      "{}": "",
+    },
   '{"properties":{"a":{"readOnly":true}},"maxProperties":1}': { '{"a":1,"b":1}': "" },
   '{"required":["a"],"oneOf":[{"properties":{"a":{"readOnly":true}}}]}': { "{}": "" },
   '{"required":["a"],"properties":{"a":{"writeOnly":true}}}': { "{}": '/: an object with the member "a"' },
