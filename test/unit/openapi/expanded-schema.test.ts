@@ -5,6 +5,7 @@ import { expect, test } from "bun:test";
 import type { Json } from "../../../src/json/json-values.ts";
 import { expandSchema } from "../../../src/openapi/description/expanded-schema.ts";
 import { Place } from "../../../src/openapi/document/place.ts";
+import { restrictionsText } from "../../../src/openapi/schema/restrictions.ts";
 
 const text = { type: "string" };
 const number = { type: "number" };
@@ -56,4 +57,13 @@ test("OpenAPI 3.0 is written as 3.1", () => {
   });
   const beside = { $ref: "#/components/schemas/Text", maxLength: 2 };
   expect(expanded({ items: beside }, "3.0.3")).toEqual({ items: text });
+});
+
+test("schemas restrict alike whatever the order of their keywords, and their words", () => {
+  const [one, other] = [
+    { maxLength: 2, ...text },
+    { ...text, title: "A", maxLength: 2 },
+  ];
+  expect(restrictionsText({ items: one })).toBe(restrictionsText({ items: other }));
+  expect(restrictionsText(one)).not.toBe(restrictionsText(text));
 });

@@ -20,7 +20,10 @@ const texts: Readonly<Record<string, readonly [accepted: readonly string[], refu
   ],
   uuid: [["0196B5F4-2c1a-7c3e-9f52-5d3a1c7e8b90"], ["0196b5f4", "0196b5f42c1a7c3e9f525d3a1c7e8b90"]],
   guid: [["0196B5F4-2c1a-7c3e-9f52-5d3a1c7e8b90"], ["x"]],
-  email: [["a.b+c@example.com"], ["a..b@example.com", "a@", `${"a".repeat(65)}@example.com`]],
+  email: [
+    ["a.b+c@example.com"],
+    ["a..b@example.com", "a@", `${"a".repeat(65)}@example.com`, `a@${"b.".repeat(126)}c`],
+  ],
   uri: [
     ["https://example.com/a?b#c", "urn:isbn:1", "a:%41"],
     ["/a", "a:%4", "http://", "a: b"],
@@ -36,7 +39,7 @@ const texts: Readonly<Record<string, readonly [accepted: readonly string[], refu
   ],
   hostname: [
     ["a", "example.com", "xn--bcher-kva.example"],
-    ["", "-a", "a-", "a..b", `${"a".repeat(64)}.b`, "a_b"],
+    ["", "-a", "a-", "a..b", `${"a".repeat(64)}.b`, "a_b", `${"a.".repeat(127)}a`],
   ],
   byte: [
     ["", "cGxhbnQ=", "YQ=="],

@@ -91,7 +91,8 @@ test("a format that is not checked is noted, also one of another type", async ()
   expect(await said('{"type":"integer","format":"date"}')).toEqual([
     "the format date is not checked (at /schema)",
   ]);
-  expect(await said('{"type":"string","format":"password"}')).toEqual([]);
+  for (const format of ["password", "binary"])
+    expect(await said(`{"type":"string","format":"${format}"}`)).toEqual([]);
 });
 
 test("a value of the wrong kind is an error at its keyword", async () => {
@@ -122,6 +123,11 @@ test("a value of the wrong kind is an error at its keyword", async () => {
     Object.keys(wrong).map(async (schema) => [schema, (await said(schema)).join()]),
   );
   expect(Object.fromEntries(found)).toEqual(wrong);
+  const nested = (inner: string) => `${'{"not":'.repeat(150)}${inner}${"}".repeat(150)}`;
+  const deep = '{"$ref":"#/components/schemas/Deep"}';
+  expect(await said(`{"allOf":[${deep},${nested(deep)}]}`, "3.1.0", `{"Deep":${nested("{}")}}`)).toEqual([
+    expect.stringContaining("nested too deeply"),
+  ]);
 });
 
 test("a schema that is wrong is an error for each schema that leads to it, and for no other", async () => {

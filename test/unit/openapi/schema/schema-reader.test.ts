@@ -38,6 +38,7 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '{"type":["string","null"],"enum":["a"]}': { null: '/: one of "a"', '"a"': "" },
   '{"type":["string","integer"]}': { "1.0": "", "1.5": "/: a string or an integer" },
   '{"minLength":2}': { '"🌿"': "/: a string of at least 2 characters", '"🌿🌿"': "", "1": "" },
+  '{"maxLength":1}': { '"🌿"': "", '"🌿🌿"': "/: a string of at most 1 character" },
   '{"minLength":300000000}': { '"a"': "/: a string of at least 300000000 characters" },
   '{"type":"string","pattern":"^a"}': { '"ba"': "/: a string that matches ^a" },
   '{"type":"string","format":"date"}': { '"2026-02-30"': "/: a date such as 2026-11-24" },
@@ -131,6 +132,12 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "{}": '/: an object with the member "a"',
     "1": "/: a string of at most 2 characters or an object",
   },
+  '{"anyOf":[{"allOf":[{"type":"string"}]},{"type":"object","required":["a"]}]}': {
+    "{}": '/: an object with the member "a"',
+  },
+  '{"anyOf":[{"properties":{"a":true,"b":false}},true],"unevaluatedProperties":false}': {
+    '{"a":1,"b":1}': '/: an object without the member "a"',
+  },
   '{"oneOf":[{"multipleOf":2},{"multipleOf":3}]}': {
     "6": "/: a value that only one schema of its oneOf accepts",
     "9": "",
@@ -174,6 +181,10 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     [deep(400)]: "",
     [deep(600)]: "/: a value with at most 500 arrays and objects within each other",
   },
+  '{"$ref":"#/components/schemas/Wrapped"}': {
+    [deep(200)]: "",
+    [deep(400)]: "/: a value with at most 500 arrays and objects within each other",
+  },
   '{"uniqueItems":true,"minItems":1}': {
     [deep(600)]: "/: a value with at most 500 arrays and objects within each other",
   },
@@ -192,7 +203,11 @@ const faults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
+/** Ten schemas apply to each of its arrays. */
+const wrapped = `${'{"allOf":['.repeat(10)}{"items":{"$ref":"#/components/schemas/Wrapped"}}${"]}".repeat(10)}`;
+
 const components = `{
+  "Wrapped": ${wrapped},
   "a~1b": {"type":"null"},
   "Short": {"type":"string","maxLength":3},
   "Tree": {"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#/components/schemas/Tree"}}}},
@@ -266,6 +281,8 @@ const words: Readonly<Record<string, string>> = {
     "an integer (int64), at least 5 and at most 8",
   '{"anyOf":[{"type":"null"},{"type":"string"}]}': "a string or null",
   '{"oneOf":[{"type":"integer"},{"type":"null"}]}': "an integer (int64) or null",
+  [`{"anyOf":${JSON.stringify(Array.from({ length: 11 }, (_, index) => ({ const: index })))}}`]:
+    "a value that the contract's schema accepts",
   [`{"enum":${JSON.stringify(Array.from({ length: 3000 }, (_, index) => index))}}`]:
     "one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (3000 values)",
 };
