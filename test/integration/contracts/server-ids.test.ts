@@ -1,6 +1,7 @@
 // Ids that the server chooses, and retries by Idempotency-Key.
 
 import { describe, expect, test } from "bun:test";
+import { OperatorError } from "../../../src/base/operator-error.ts";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
 import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { parseExactJson, toExactJson } from "../../../src/json/exact-json.ts";
@@ -11,6 +12,7 @@ import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";
 import { jsonOf, objectOf, thingsDocument } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
+import { failing } from "../../support/failing.ts";
 import { send } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
@@ -159,7 +161,7 @@ test("a taken id is never shown: the create gets another one", async () => {
 test("a create that may be stored under an id of the server is not said to be safe to send again", async () => {
   using folder = new TemporaryFolder();
   const store = await openedStore(`sqlite:${folder.file("visits.db")}`, undefined, source);
-  store.create = async (batch) => batch.map(() => "unavailable");
+  using _ = failing(store, "create", new OperatorError("the disk is gone"));
   await using server = await startInProcess({ store });
   const token = await server.createToken("guest");
   const book = (headers: Record<string, string>) =>

@@ -10,6 +10,7 @@ import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { placeholder } from "../../../src/docs-page/server-address.ts";
 import { createRow } from "../../../src/plants/create-plant.ts";
 import { plantStore } from "../../support/contracts.ts";
+import { failing } from "../../support/failing.ts";
 import { type Answer, plantJson, post, send, sendTo, type Target } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
 import { anyPlant, anyString } from "../../support/random.ts";
@@ -85,7 +86,7 @@ async function rawResponse(bytes: string): Promise<Answer> {
  */
 async function internalError(): Promise<Answer> {
   await using server = await startInProcess();
-  server.store.create = () => Promise.reject(new Error());
+  using _ = failing(server.store, "create", new Error());
   return await post(await server.target(), plantJson(1n, "Monstera"));
 }
 

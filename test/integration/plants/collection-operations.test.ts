@@ -1,11 +1,12 @@
 // List and delete, on every engine: `startServer({ operations })` with those of the collection.
 
-import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { OperatorError } from "../../../src/base/operator-error.ts";
 import { listEdits } from "../../../src/plants/edits.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
+import { failing } from "../../support/failing.ts";
 import { type Answer, plantJson, post, send, sendTo, type Target } from "../../support/http.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
 import { exchangeRaw } from "../../support/raw-connection.ts";
@@ -84,8 +85,7 @@ for (const engine of engines) {
       const { database } = resources.use(await engine.createTestStore());
       const store = await openedStore(database, () => undefined);
       await using own = await startInProcess({ store, operations });
-      const edit = store.editEach === undefined ? "edit" : "editEach";
-      using _ = spyOn(store, edit).mockRejectedValue(new OperatorError("the disk is gone"));
+      using _ = failing(store, "edit", new OperatorError("the disk is gone"));
       expect((await sendTo(await own.target(), "DELETE", "/plants/1")).status).toBe(503);
       expect(own.events).toContainEqual({
         kind: "operationFailed",
