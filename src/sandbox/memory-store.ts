@@ -11,6 +11,7 @@ import { type EditOutcome, editWork, type RecordedEdit } from "../store/shared/p
 import { SqlTokens, type TokenStore } from "../store/shared/sql-tokens.ts";
 import type { SqlWork } from "../store/shared/sql-work.ts";
 import { type RecordedTransaction, wholeTransaction } from "../store/shared/transaction.ts";
+import type { SqlConnection } from "../store/sql-connection.ts";
 import { Database, sizeLimitOperation } from "../store/sqlite/driver.ts";
 import { migrate } from "../store/sqlite/migrations.ts";
 import { SqlitePlants } from "../store/sqlite/plants.ts";
@@ -89,12 +90,23 @@ export class MemoryStore implements PlantStore {
   async openSql(): Promise<ReadConnection> {
     return {
       ...sqliteTraits,
-      query: (...call) => this.#current.sql.query(...call),
+      query: (...call) => this.#query(...call),
       find: (...plants) => this.#current.sql.find(...plants),
       page: (...page) => this.#current.sql.page(...page),
       count: (...list) => this.#current.sql.count(...list),
       [Symbol.asyncDispose]: async () => undefined,
     };
+  }
+
+  /** The connection is that of the creates: what a statement would write is refused, as on a server. */
+  #query<Row extends object>(...call: Parameters<SqlConnection["query"]>): Promise<Row[]> {
+    const { database, sql } = this.#current;
+    database.run("PRAGMA query_only = ON");
+    try {
+      return sql.query<Row>(...call);
+    } finally {
+      database.run("PRAGMA query_only = OFF");
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -19,8 +19,7 @@ export const delimiters = [",", ";", "\t", "|"] as const;
 
 export type Delimiter = (typeof delimiters)[number];
 
-/** A byte order mark at the start of a record would be that of a file. */
-const needsQuotes = /["\r\n]|^$|^\ufeff/;
+const needsQuotes = /["\r\n]|^$/;
 
 /** The members that have columns before that of their field. */
 export type ExportedMembers = ReadonlyMap<Field, ReturnType<typeof memberPaths>>;

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { MemoryStore } from "../../../src/sandbox/memory-store.ts";
 import { type PlantStore, toEntries } from "../../../src/store/plant-store.ts";
-import { SqlTimeout } from "../../../src/store/sql-connection.ts";
+import { SqlTimeout, WrongStatement } from "../../../src/store/sql-connection.ts";
 import { plantStore, toPlants } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { openedStore, unexpected } from "../../support/stored-plants.ts";
@@ -45,6 +45,16 @@ for (const { name, createTestStore, open } of stores) {
         { id: highest, name: "Ficus", tag: null },
       ]);
       expect(counted).toEqual([{ plants: 2n, tag: "$1 '?" }]);
+    });
+
+    test("a statement that writes is its author's mistake, and writes nothing", async () => {
+      await using place = await createTestStore();
+      await using store = await open(place.database);
+      await store.create(toEntries(plantStore, toPlants([{ id: 1n, name: "Ficus" }])));
+      await using sql = await store.openSql();
+      const error = await sql.query("DELETE FROM plants").catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(WrongStatement);
+      expect(await sql.query("SELECT id FROM plants")).toEqual([{ id: 1n }]);
     });
 
     test("a statement ends at its time limit, and the connection remains usable", async () => {

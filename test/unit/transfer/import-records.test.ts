@@ -253,6 +253,16 @@ test("an id that is any text comes back from exported CSV", async () => {
   );
 });
 
+test("a quoted empty cell of a number is none", async () => {
+  const parts = await readSingle({ text: await Bun.file(contractFile("codes.yaml")).text() });
+  const read = await Array.fromAsync(
+    readRecords(parts, "csv", piecesOf(Buffer.from('code,name,price\nx,"a",""\n'), []), {
+      recordBytesMax: plentyBytes,
+    }),
+  );
+  expect(read.flat().map(({ plant }) => plant)).toEqual([{ id: "x", values: ["a", undefined] }]);
+});
+
 /** A text whose line ends outside quotes are line feeds: CR, CR LF and CR CR LF are replaced. */
 function withLineFeeds(text: string): string {
   return text.replaceAll(/("[^"]*"?)|\r{0,2}\n|\r/g, (_, quoted: string | undefined) => quoted ?? "\n");

@@ -60,6 +60,15 @@ test("a transaction whose last statement fails changes nothing, and its connecti
   await pool.close();
 });
 
+test("after a statement that fails in a transaction its connection goes on", async () => {
+  const pool = connect(database.port);
+  const pid = async () => (await pool.query("SELECT pg_backend_pid() AS pid")).rows;
+  const before = await pid();
+  expect(await pool.transaction((own) => own.query("SELECT 1 / 0")).catch(classifyError)).toBe("rejected");
+  expect(await pid()).toEqual(before);
+  await pool.close();
+});
+
 test("a statement that a hanging host does not answer is connectionLost", async () => {
   using proxy = await startHangingProxy(database.port);
   const pool = connect(proxy.port, { statementMs: 200 });

@@ -11,8 +11,10 @@ import { sendJson } from "../../../support/contract-sandbox.ts";
 import { shelves } from "../../../support/contracts.ts";
 import { plantJson, post } from "../../../support/http.ts";
 import { logLines } from "../../../support/output.ts";
+import { reservePort } from "../../../support/ports.ts";
 import { PostgresServer, sharedPostgres } from "../../../support/postgres.ts";
 import { createStore, RunningServer, runCommand, withStore } from "../../../support/server.ts";
+import { settled } from "../../../support/settled.ts";
 import { unexpected } from "../../../support/stored-plants.ts";
 
 const database = await sharedPostgres();
@@ -165,6 +167,15 @@ test("hosts that refuse the connection and unknown roles are named", async () =>
   expect(stranger.stderr).toMatch(
     /^plantstore: cannot open the store: [^\n]*role "stranger" does not exist[^\n]*\n$/m,
   );
+});
+
+test("an opening that is interrupted does not wait for its database", async () => {
+  const interrupt = new AbortController();
+  const { signal } = interrupt;
+  const report = () => interrupt.abort();
+  const address = `postgres://nobody@127.0.0.1:${reservePort()}/none?retry_timeout=3600`;
+  const opening = storeAt(address).open("existing", unexpected, { compiler, report, signal });
+  expect(await settled(opening)).toThrow("cannot open the store");
 });
 
 test("missing privileges are named in one line, and make the server not ready", async () => {

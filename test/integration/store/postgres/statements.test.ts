@@ -38,10 +38,10 @@ class Engine implements AsyncDisposable {
     return new Engine(name, `${address}?${query}`);
   }
 
-  create(batch: readonly Plant[]): Promise<Outcome[]> {
-    return createPlants(this.#primary, toEntries(plantStore, batch), Date.now(), (reason) =>
-      this.unavailable.push(reason),
-    );
+  /** @param own the times of creation that an import has. */
+  create(batch: readonly Plant[], own: { readonly createdAt?: number } = {}): Promise<Outcome[]> {
+    const entries = toEntries(plantStore, batch).map((entry) => ({ ...entry, ...own }));
+    return createPlants(this.#primary, entries, Date.now(), (reason) => this.unavailable.push(reason));
   }
 
   /**
@@ -113,6 +113,39 @@ test.each([
     expect(engine.unavailable).toEqual([]);
   },
 );
+
+test.each([
+  ["unnest", undefined],
+  ["VALUES", withCitus],
+])("%s: a plant has the time of creation that it was given", async (_, sql) => {
+  await using engine = await Engine.start("", sql);
+  expect(await engine.create(ids(1n), { createdAt: 5 })).toEqual(["created"]);
+  expect(await engine.inSession("SELECT created_at FROM plants")).toEqual([{ created_at: "5" }]);
+});
+
+test("VALUES: a batch may have more values than a statement has parameters", async () => {
+  await using engine = await Engine.start("", withCitus);
+  const batch = ids(...Array.from({ length: 17_000 }, (_, id) => BigInt(id)));
+  // It keeps the others from a COPY.
+  await engine.create(batch.slice(0, 1));
+  const [first, ...others] = await engine.create(batch);
+  expect([first, ...new Set(others)]).toEqual(["unchanged", "created"]);
+});
+
+test("a plant that is deleted while it is created again is created", async () => {
+  await using engine = await Engine.start("");
+  await engine.create(ids(1n));
+  // The row is there for the INSERT, and gone for the SELECT after it.
+  await engine.inSession(
+    `CREATE FUNCTION vanish() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       DELETE FROM plants WHERE id = NEW.id;
+       IF FOUND THEN RETURN NULL; END IF;
+       RETURN NEW;
+     END $$;
+     CREATE TRIGGER vanish BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION vanish()`,
+  );
+  expect(await engine.create(ids(1n, 2n))).toEqual(["created", "created"]);
+});
 
 async function preparedNames(engine: Engine): Promise<unknown[]> {
   const rows = await engine.inSession("SELECT name FROM pg_prepared_statements");

@@ -100,11 +100,13 @@ test("nodes come and go: queued plants are committed by the node that they were 
   update(queues, { one, two, odd }, (id) => names[Number(id) % 3] ?? "");
   const after = [0, 1, 2].map((id) => create(queues, id));
   expect(queued(queues)).toBe(1);
+  const closing = queues.close().then(() => even.calls.push("all closed"));
+  for (const node of [one, two, odd]) await node.end();
   await even.end();
   expect(even.calls).toEqual([]);
   await even.end();
-  expect(even.calls).toEqual(["closed"]);
-  for (const node of [one, two, odd]) await node.end();
+  await closing;
+  expect(even.calls).toEqual(["closed", "all closed"]);
   expect(await Promise.all([...before, ...after])).toEqual(Array(5).fill("created"));
   expect([even, one, two, odd].map(({ batches }) => batches)).toEqual([[[0], [2]], [[0]], [[1]], [[2]]]);
 });
