@@ -1,6 +1,5 @@
 // Keeps the tokens that a running server accepts in memory: all of the store's, which are tens. One
-// integer in the store changes with them, and is read once a second; not where nobody has used a
-// token for a minute, and then before the next one is accepted.
+// integer in the store changes with them, and is read once a second.
 
 import { BoundedMap } from "../base/bounded-map.ts";
 import { CoalescedWork } from "../base/coalesced-work.ts";
@@ -16,9 +15,6 @@ import { activeUntil, hashToken } from "./token.ts";
 
 /** The interval of reads. Changes are promised to take effect within 2 seconds. */
 const readIntervalMs = 1_000;
-
-/** Reads without a use of a token, after which they end: uses are recorded once a minute. */
-const idleReadsMax = 61;
 
 /**
  * The pause between two reads for unknown tokens. A request with an unknown token has the tokens
@@ -74,11 +70,8 @@ export class TokenCache {
    */
   #latestChange: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  /** Undefined before the start, and where nobody has used a token for a minute. */
   #timer: Timer | undefined;
   #isStarted = false;
-  /** Reads since the last use. */
-  #idleReads = idleReadsMax;
   #recordedMinute: number;
   #recording: Promise<void> = Promise.resolve();
 
@@ -90,24 +83,14 @@ export class TokenCache {
     this.#recordedMinute = startOfMinute(now());
   }
 
-  /** Reads the tokens, and again each second while they are used. Rejects if they cannot be read. */
+  /** Reads the tokens, and again each second. Rejects if they cannot be read. */
   async start(): Promise<void> {
     await this.#sharedRead.run(0);
     this.#isStarted = true;
-    this.#wake();
-  }
-
-  #wake(): void {
-    if (this.#isStarted) this.#timer ??= setInterval(() => this.#readAgain(), readIntervalMs);
+    this.#timer = setInterval(() => this.#readAgain(), readIntervalMs);
   }
 
   #readAgain(): void {
-    // After a failure unknown tokens rely on these reads.
-    if (++this.#idleReads > idleReadsMax && !this.#hasFailed) {
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-      return;
-    }
     this.#sharedRead.run(0).then(
       () => this.#recordOnceAMinute(),
       // The read has reported it.
@@ -135,13 +118,12 @@ export class TokenCache {
 
   /** The caller of an active token that was looked up with these credentials before. */
   callerByCredentials(credentials: string): Caller | undefined {
-    return this.#timer === undefined ? undefined : this.#callerIfActive(this.#byCredentials.get(credentials));
+    return this.#callerIfActive(this.#byCredentials.get(credentials));
   }
 
   /**
    * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable.
-   * Returns a promise only for a token that is unknown, and not for each of those, or where the
-   * tokens are not read each second.
+   * Returns a promise only for a token that is unknown, and not for each of those.
    *
    * @param credentials the field that the token was sent in, for `callerByCredentials`.
    * @param hasLongBody whether the request keeps memory busy while it waits.
@@ -150,8 +132,6 @@ export class TokenCache {
     const hash = hashToken(token);
     const cached = this.#byHash.get(hash);
     const caller = this.#callerIfActive(cached);
-    // Known ones need no limit: there are as many as there are connections.
-    if (caller !== undefined && this.#timer === undefined && !this.#hasFailed) return this.#waitForRead(hash);
     if (cached === undefined || caller === undefined) {
       if (this.#hasFailed) return storeUnavailable;
       return this.#waiting < waitingMax(hasLongBody) ? this.#waitForRead(hash) : tooManyUnknown;
@@ -184,7 +164,6 @@ export class TokenCache {
     const now = this.#now();
     if (now >= cached.activeUntil) return undefined;
     cached.usedAt = now;
-    this.#idleReads = 0;
     return cached.caller;
   }
 
@@ -206,8 +185,6 @@ export class TokenCache {
       this.#version = undefined;
       this.#fail(error);
       throw error;
-    } finally {
-      this.#wake();
     }
   }
 

@@ -210,7 +210,9 @@ const contradictions: readonly [args: string[], message: string][] = [
       `--host: ${JSON.stringify(host)} is not an address such as 127.0.0.1 or ::1, a host name, or for all addresses 0.0.0.0 or ::`,
     ],
   ),
-  ...["javascript:alert(1)", "plants.example", "http://", "http://user:pw@h/"].map(
+  [["--port", "65536"], '--port: "65536" is not an integer from 0 to 65535'],
+  [["--idle-seconds-max", "9"], '--idle-seconds-max: "9" is not an integer from 10 to 255'],
+  ...["javascript:alert(1)", "plants.example", "http://", "http://user:pw@h/", "http://:pw@h/"].map(
     (url): [string[], string] => [["--public-url", url], "--public-url: "],
   ),
 ];
@@ -313,7 +315,7 @@ test.each([
 });
 
 test("an error does not contain a secret that was given to another setting", async () => {
-  const address = `postgres://u:${secret}@h/d`;
+  const address = `postgres://u:p@${secret}@h/d`;
   const config = (content: string) => ["config", "--config", file(content)];
   for (const [args, env = {}] of [
     [config(`PLANTSTORE_DATABASE=postgres://u:a#${secret}@h/d`)],
