@@ -8,13 +8,16 @@ import { parseExactJson } from "../json/exact-json.ts";
 import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { controlDocument } from "./control-document.ts";
 import { describedJson } from "./described-json.ts";
+import { ruleCheck } from "./rule-check.ts";
 import type { Rules } from "./rules.ts";
 
 /** Reads the rules of a file. Rejects with an OperatorError if it has no valid ones. */
 export async function loadRules(contract: Contract, file: string): Promise<RuleList> {
   try {
-    const parse = describedJson(controlDocument(contract));
-    return await parse(parseExactJson(await Bun.file(file).text()), "#/components/schemas/RuleList");
+    const sent = parseExactJson(await Bun.file(file).text());
+    const list = await describedJson(controlDocument)<RuleList>(sent, "#/components/schemas/RuleList");
+    list.rules.forEach(ruleCheck(contract));
+    return list;
   } catch (error) {
     throw new OperatorError(`${file}: ${errorMessage(error)}`);
   }

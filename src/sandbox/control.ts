@@ -10,8 +10,8 @@ import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
 import type { CorsOrigins } from "../http/cors.ts";
 import { toExactJson } from "../json/exact-json.ts";
-import { template } from "./control-document.ts";
-import { describedJson, type ParseDescribed } from "./described-json.ts";
+import { controlDocument } from "./control-document.ts";
+import { describedJson } from "./described-json.ts";
 import { type ControlParameter, parseQuery } from "./described-query.ts";
 
 export interface ControlRequest {
@@ -73,14 +73,8 @@ export class Control implements AdminRoutes {
   readonly #app = new Hono<Env>();
   readonly #bodies = new RequestBodies(bodyLimits);
 
-  /** @param describe makes the description, with the first request that needs it. */
-  constructor(describe: () => object, routes: ControlRoutes, { names, cors, authenticate }: ControlAccess) {
-    let description: object | undefined;
-    const described = () => {
-      description ??= describe();
-      return description;
-    };
-    this.routes = { "GET /sandbox/openapi.json": () => respondControl(described()), ...routes };
+  constructor(routes: ControlRoutes, { names, cors, authenticate }: ControlAccess) {
+    this.routes = { "GET /sandbox/openapi.json": () => respondControl(controlDocument), ...routes };
     this.#app
       .onError(respondError)
       .use(({ req }, next) => {
@@ -99,12 +93,7 @@ export class Control implements AdminRoutes {
         await authenticate(new Request("http://localhost/", { headers }), c.env.peer);
         await next();
       });
-    let parsing: ParseDescribed | undefined;
-    const parse: ParseDescribed = (...sent) => {
-      parsing ??= describedJson(described());
-      return parsing(...sent);
-    };
-    for (const base of basePaths) this.#addRoutes(base, parse);
+    for (const base of basePaths) this.#addRoutes(base);
     this.#app.all("*", ({ req }) => {
       throw nothingAt(req.path);
     });
@@ -114,8 +103,9 @@ export class Control implements AdminRoutes {
     return this.#app.fetch(request, { peer });
   }
 
-  #addRoutes(base: string, parse: ParseDescribed): void {
-    const paths = template.paths as ControlPaths;
+  #addRoutes(base: string): void {
+    const parse = describedJson(controlDocument);
+    const paths = controlDocument.paths as ControlPaths;
     const operations = Object.entries(this.routes).map(([operation, handle]) => {
       const [method = "", path = ""] = operation.split(" ");
       const pattern = path.replace("/sandbox", base).replaceAll(/\{(\w+)\}/g, ":$1");

@@ -14,8 +14,9 @@ import type { PlantId } from "../contract/plant-id.ts";
 import type { OperationRow } from "../http/operation.ts";
 import { isObject } from "../json/json-values.ts";
 import { encodePath, pathShape } from "../json/percent-encoding.ts";
-import { controlName, matchableFields } from "./control-document.ts";
+import { controlName } from "./control-document.ts";
 import type { ForcedBy } from "./request-log.ts";
+import { matchableFields, ruleCheck } from "./rule-check.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 type CountedRule = Rule & { readonly id: string; applied: number; matched: number };
@@ -48,13 +49,15 @@ const defaultSeed = 1;
 export class Rules {
   readonly #collections: readonly Collection[];
   readonly #fieldNames: readonly string[];
+  readonly #check: (rule: Rule) => void;
   #rules: readonly CountedRule[] = [];
   #random = new SeededRandom(defaultSeed);
   #lastId = 0;
 
-  constructor({ collections }: Contract) {
-    this.#collections = collections;
-    this.#fieldNames = matchableFields(collections).map(({ name }) => name);
+  constructor(contract: Contract) {
+    this.#collections = contract.collections;
+    this.#fieldNames = matchableFields(contract).map(({ name }) => name);
+    this.#check = ruleCheck(contract);
   }
 
   get size(): number {
@@ -69,7 +72,7 @@ export class Rules {
     return this.#rules.map(describe);
   }
 
-  /** Adds a rule before the others. Throws an AdminError if there are too many. */
+  /** Adds a rule before the others. Throws an AdminError if there are too many, or if it fits nothing. */
   add(source: Rule): StoredRule {
     if (this.#rules.length >= rulesMax)
       throw new AdminError(409, `There may be ${rulesMax} rules; remove one first.`);
@@ -105,6 +108,7 @@ export class Rules {
 
   /** A rule that was read back has an id and a count, which are replaced. */
   #newRule(source: Rule): CountedRule {
+    this.#check(source);
     return { ...source, id: `r${++this.#lastId}`, applied: 0, matched: 0 };
   }
 

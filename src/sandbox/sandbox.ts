@@ -13,7 +13,7 @@ import { compiler } from "../openapi/compiler.ts";
 import type { OnUnavailable } from "../store/plant-store.ts";
 import { passwordCheck } from "./access.ts";
 import { Control, respondControl, respondDone, type SandboxPart } from "./control.ts";
-import { controlDocument, controlName } from "./control-document.ts";
+import { controlName } from "./control-document.ts";
 import { plantsPart } from "./control-plants.ts";
 import { requestsPart } from "./control-requests.ts";
 import { loadRules, rulesPart } from "./control-rules.ts";
@@ -180,7 +180,7 @@ export class Sandbox {
       );
     const own = { "GET /sandbox": describe, "POST /sandbox/reset": reset };
     const routes = Object.assign(own, ...parts.map((part) => part.routes));
-    return new Control(() => controlDocument(store.contract), routes, {
+    return new Control(routes, {
       names: adminNames,
       cors,
       authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),

@@ -35,7 +35,7 @@ export function sendJson(
 /** Starts a sandbox with a contract; its requests carry the token unless they have other headers. */
 export async function sandboxOf(path: string, args: readonly string[] = []) {
   const collection = await readSingle(await readContractFile(path), true);
-  const sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path, ...args], collection });
+  const sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path, ...args] });
   const { url, token } = sandbox;
   return {
     collection,

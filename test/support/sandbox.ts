@@ -2,7 +2,6 @@
 
 import { parse } from "lossless-json";
 import type { RecordedRequest } from "../../packages/sandbox/src/index.ts";
-import { plantStore, type SingleContract } from "./contracts.ts";
 import { controlDifferences } from "./control-description.ts";
 import type { Target } from "./http.ts";
 import { InProcessCommand } from "./in-process-command.ts";
@@ -15,10 +14,6 @@ export interface SandboxSetup {
   readonly cwd?: string;
   /** The command to run instead of `plantstore`. */
   readonly program?: string;
-  /**
-   * The contract in `args`, against which responses are checked; the Plant Store's by default.
-   */
-  readonly collection?: SingleContract | undefined;
 }
 
 /** A response of control. */
@@ -41,9 +36,7 @@ export class RunningSandbox implements Target {
   readonly lines: readonly string[];
   readonly #program: RunningProgram;
 
-  readonly #collection: SingleContract;
-
-  private constructor(lines: readonly string[], program: RunningProgram, collection: SingleContract) {
+  private constructor(lines: readonly string[], program: RunningProgram) {
     const readRow = (label: string) =>
       lines
         .find((line) => line.startsWith(label))
@@ -54,19 +47,14 @@ export class RunningSandbox implements Target {
     this.token = readRow("Token") ?? "";
     this.controlUrl = readRow("Control") ?? "";
     this.#program = program;
-    this.#collection = collection;
   }
 
   /** Starts a sandbox in the process of the test, and waits until it is ready. */
   static startInProcess({
     args = [],
     env = {},
-    collection,
-  }: Pick<SandboxSetup, "args" | "env" | "collection"> = {}): Promise<RunningSandbox> {
-    return RunningSandbox.#started(
-      new InProcessCommand([...sandboxArgs, ...args], environment(env)),
-      collection,
-    );
+  }: Pick<SandboxSetup, "args" | "env"> = {}): Promise<RunningSandbox> {
+    return RunningSandbox.#started(new InProcessCommand([...sandboxArgs, ...args], environment(env)));
   }
 
   /** Starts a sandbox in a new process, and waits until it is ready. */
@@ -75,24 +63,22 @@ export class RunningSandbox implements Target {
     env = {},
     cwd,
     program = plantstore,
-    collection,
   }: SandboxSetup = {}): Promise<RunningSandbox> {
     return RunningSandbox.#started(
       startProgram([program, ...sandboxArgs, ...args], {
         ...(cwd === undefined ? {} : { cwd }),
         env: environment(env),
       }),
-      collection,
     );
   }
 
-  static async #started(program: RunningProgram, collection = plantStore): Promise<RunningSandbox> {
+  static async #started(program: RunningProgram): Promise<RunningSandbox> {
     const printed = await program.stdout
       .until((text) => (/^Store .*\n/m.test(text) ? text : undefined))
       .catch(async () => {
         throw new Error(`The sandbox did not start: ${await program.stderr.ended}`);
       });
-    return new RunningSandbox(printed.trimEnd().split("\n"), program, collection);
+    return new RunningSandbox(printed.trimEnd().split("\n"), program);
   }
 
   /** The process of the sandbox, which is that of the test if it was started there. */
@@ -121,7 +107,7 @@ export class RunningSandbox implements Target {
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const differences = controlDifferences(this.#collection, method, new URL(response.url).pathname, {
+    const differences = controlDifferences(method, new URL(response.url).pathname, {
       status: response.status,
       headers: response.headers,
       text,

@@ -169,10 +169,7 @@ for (const engine of engines)
   });
 
 test("are served by a sandbox, with outcomes by their fields and examples", async () => {
-  await using sandbox = await RunningSandbox.startInProcess({
-    args: ["--contract", path],
-    collection: parcels,
-  });
+  await using sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path] });
   const create = (body: string, headers: Record<string, string> = {}) =>
     send(`${sandbox.url}/parcels`, {
       method: "POST",

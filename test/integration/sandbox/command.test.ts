@@ -77,6 +77,10 @@ describe("a start", () => {
     for (const [text, message] of [
       ['{"rules":[{}]}', 'The body is not valid: /rules/0 must be an object with the member "outcome".'],
       ["null", "The body is not valid: it must be an object."],
+      [
+        '{"rules":[{"match":{"tga":"x"},"outcome":{"error":50300}}]}',
+        'There is no condition "tga" in the contract.',
+      ],
     ] as const) {
       writeFileSync(file, text);
       expect(await runCommand(["sandbox", "--rules", file])).toMatchObject({

@@ -1,7 +1,6 @@
 // Operations that no collection serves: a sandbox checks their requests, and responds as described.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readSingle } from "../../support/contracts.ts";
 import { send } from "../../support/http.ts";
 import { loggedRequests, RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
@@ -162,8 +161,7 @@ beforeAll(async () => {
   const file = resources.use(new TemporaryFolder()).file("museum.json");
   const source = JSON.stringify(document).replace('"exact"', "9007199254740993");
   await Bun.write(file, source);
-  const collection = await readSingle({ text: source }, true);
-  sandbox = resources.use(await RunningSandbox.startInProcess({ args: ["--contract", file], collection }));
+  sandbox = resources.use(await RunningSandbox.startInProcess({ args: ["--contract", file] }));
   notes = await sandbox.logged((printed) => printed);
 });
 afterAll(() => resources.disposeAsync());

@@ -3,9 +3,8 @@
 import { expect, test } from "bun:test";
 import { Sessions } from "../../../src/console/session/sessions.ts";
 import { controlDocument } from "../../../src/sandbox/control-document.ts";
-import { errorCodes, examplesOf } from "../../../src/sandbox/response-examples.ts";
+import { errorCodes } from "../../../src/sandbox/response-examples.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
-import { plantStore } from "../../support/contracts.ts";
 import { describedOperations } from "../../support/control-description.ts";
 
 test("the document describes every route, and nothing else", async () => {
@@ -25,16 +24,11 @@ test("the document describes every route, and nothing else", async () => {
     resetRates: () => undefined,
     stopImport: async () => undefined,
   });
-  const routes = Object.keys(control.routes).map((each) => each.replace("{collection}", "plants"));
-  expect(routes.toSorted()).toEqual(describedOperations.toSorted());
+  expect(Object.keys(control.routes).toSorted()).toEqual(describedOperations.toSorted());
   await sandbox.store[Symbol.asyncDispose]();
 });
 
-test("it names the errors, and the examples of the contract", () => {
-  const { ErrorCode, Outcome } = controlDocument(plantStore).components.schemas as {
-    readonly ErrorCode: { readonly enum: readonly number[] };
-    readonly Outcome: { readonly properties: { readonly example: { readonly enum: readonly string[] } } };
-  };
-  expect(ErrorCode.enum).toEqual([...errorCodes.keys()].toSorted((a, b) => a - b));
-  expect(Outcome.properties.example.enum).toEqual([...examplesOf(plantStore, "")().byName.keys()]);
+test("it names the errors", () => {
+  const { ErrorCode } = controlDocument.components.schemas;
+  expect(ErrorCode).toMatchObject({ enum: [...errorCodes.keys()].toSorted((a, b) => a - b) });
 });
