@@ -156,7 +156,9 @@ test("a server that is busy at times is waited for", async () => {
   });
   const rules = rulesNamed("contract.create", "contract.scheme-case");
   const report = await checkConformance({ url: server.url.href, token }, { rules });
-  if (report.results.some(({ outcome }) => outcome !== "holds")) throw new Error(reportText(report));
+  // A 503 that reached the rule would be named as intermittent.
+  const held = report.results.filter(({ outcome, reason }) => outcome === "holds" && reason === undefined);
+  if (held.length < rules.length) throw new Error(reportText(report));
   expect(requests).toBeGreaterThan(rules.length + 3);
 });
 
