@@ -53,7 +53,7 @@ export class ErrorExamples {
   constructor(contract: Contract, operations: readonly Operation[], basePath: string) {
     const served = [...contract.collections.map(createRow), ...operations];
     this.#contract = contract;
-    this.#findRoute = routerOf([...served, ...unservedOperations(contract, served)], basePath, contract);
+    this.#findRoute = routerOf([...served, ...unservedOperations(contract)], basePath, contract);
     this.#basePath = basePath;
   }
 

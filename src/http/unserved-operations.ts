@@ -5,9 +5,9 @@ import type { Contract } from "../contract/contract.ts";
 import { encodePath, pathShape } from "../json/percent-encoding.ts";
 import { type Operation, type OperationRow, rejectAuthenticated } from "./operation.ts";
 
-/** @param offered those that are served: others with the same method and path are left out. */
-export function unservedOperations(contract: Contract, offered: readonly OperationRow[]): Operation[] {
-  return withoutThose(contract.otherOperations, offered).map(({ method, path }) => ({
+/** Put these last: of two operations with one method and path the first is found. */
+export function unservedOperations(contract: Contract): Operation[] {
+  return contract.otherOperations.map(({ method, path }) => ({
     operationId: `${method.toLowerCase()}Unserved`,
     method,
     path: encodePath(path),

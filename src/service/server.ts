@@ -303,7 +303,7 @@ async function startService(setup: Setup, options: ContractOptions, shared: Shar
   const creates = collections.map((each) => createOperation(targetOf(each)));
   // An operation of one's own may stand for a create.
   const offered = [...withoutThose(creates, others), ...others];
-  const operations = [...offered, ...unservedOperations(contract, offered)];
+  const operations = [...offered, ...unservedOperations(contract)];
   const service = createHandler({
     ...parts,
     contract,

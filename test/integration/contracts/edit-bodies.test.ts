@@ -88,6 +88,17 @@ describe("bodies of their own", () => {
       400,
       expect.objectContaining({ detail: expect.stringContaining("not a ThingUpdate") }),
     ]);
+    // A patch may add to what is stored, but not past the limit of a body.
+    const long = "x".repeat(600_000);
+    const second = await store.request(
+      "POST",
+      "/things",
+      JSON.stringify({ name: "a", note: "n", secret: long }),
+    );
+    const other = `/things/${/"id":(\d+)/.exec(second.text)?.[1]}`;
+    expect((await store.request("PATCH", other, JSON.stringify({ note: long }))).status).toBe(413);
+    expect((await store.request("GET", other)).json).toMatchObject({ note: "n" });
+
     const wrong = await store.request("GET", "/things/x");
     expect(wrong.text).toContain('\\"thingId\\" must be an integer');
   });

@@ -1,8 +1,9 @@
 // The errors of bodies: which one a body gets, and its message.
 
 import { expect, test } from "bun:test";
+
 import type { ApiError, ErrorCode } from "../../../src/base/errors.ts";
-import { parsePlant, parsePlantJson } from "../../../src/contract/plant.ts";
+import { itemUrl, parsePlant, parsePlantJson } from "../../../src/contract/plant.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { objectOf, readThings } from "../../support/descriptions.ts";
 
@@ -81,4 +82,10 @@ test.each([
   ],
 ])("%s cannot be stored", (body, message) => {
   expectError(body, "unstorableText", message);
+});
+
+test("the URL of a resource is that of its collection and its id, which is encoded", () => {
+  const { path } = plantStore;
+  for (const url of [`http://a.example/v1${path}?limit=1`, `http://a.example/v1${path}/`])
+    expect(itemUrl(plantStore, url, "a/b ?")).toBe(`http://a.example/v1${path}/a%2Fb%20%3F`);
 });

@@ -26,6 +26,7 @@ function handlerWith(
   createOutcome: CreateOutcome | Error,
   arrivalMsMax = 20_000,
   resolveCreator: ResolveCreator = async () => undefined,
+  own = target,
 ) {
   const created: object[] = [];
   const events: ServerEvent[] = [];
@@ -34,18 +35,19 @@ function handlerWith(
     if (authorization === newcomer) return { ...caller, creator: undefined };
     return authorization === null ? new ApiError("missingToken", "No token.") : caller;
   };
+  const bodyReader = new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax });
   const handler = withCors(
     ["https://docs.example"],
-    [createOperation(target)],
+    [createOperation(own)],
     createHandler({
       contract: plantStore,
-      operations: [createOperation(target)],
+      operations: [createOperation(own)],
       storeOf: undefined,
       newId: () => 1n,
       authenticator: { authenticate },
       resolveCreator,
       rateLimit: undefined,
-      bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax }),
+      bodyReader,
       groupCommit: {
         isFullFor: () => false,
         create: (pending) => {
@@ -60,7 +62,7 @@ function handlerWith(
       emit: (event) => events.push(event),
     }),
   );
-  return { handler, events, created };
+  return { handler, events, created, bodyReader };
 }
 
 function request(method: string, path: string, headers: Record<string, string>, body?: string): Request {
@@ -90,9 +92,12 @@ test.each([
   ["an unknown path without a token", "created", request("GET", "/nowhere", {}), 401, "missingToken"],
   ["another method", "created", request("PUT", "/v1/plants", authorized), 405, "methodNotAllowed"],
 ] as const)("%s has one response and one record", async (_, createOutcome, sent, status, result) => {
-  const { handler, events } = handlerWith(createOutcome);
+  const { handler, events, bodyReader } = handlerWith(createOutcome);
   const response = await handler(sent, context);
   expect(response.status).toBe(status);
+  expect(bodyReader.memory.used).toBe(0);
+  const challenge = response.headers.get("www-authenticate");
+  expect(challenge).toBe(status === 401 ? 'Bearer realm="plantstore"' : null);
   const path = new URL(sent.url).pathname;
   const name = result === "missingToken" ? undefined : "gardener";
   const answered = {
@@ -137,6 +142,29 @@ test.each([
 });
 
 test.each([
+  ["*", "*"],
+  ["off", null],
+] as const)(
+  "with CORS %s a page gets %p, and OPTIONS without a question is the operation's",
+  async (origins, allowed) => {
+    const handler = withCors(origins, [], () => Promise.resolve(new Response("an operation")));
+    for (const [asked, text] of [
+      [{ "Access-Control-Request-Method": "POST" }, ""],
+      [{}, "an operation"],
+    ] as const) {
+      const response = await handler(
+        request("OPTIONS", "/", { ...asked, Origin: "https://a.example" }),
+        context,
+      );
+      expect([response.headers.get("access-control-allow-origin"), await response.text()]).toEqual([
+        allowed,
+        text,
+      ]);
+    }
+  },
+);
+
+test.each([
   ["gzip", 415],
   ["identity, gzip", 415],
   ["Identity", 200],
@@ -163,7 +191,7 @@ test.each([
       duplex: "half",
     } as RequestInit);
     const response = await handler(sent, context);
-    expect(response.status).toBe(408);
+    expect([response.status, response.headers.get("connection")]).toEqual([408, "close"]);
     const writer = writable.getWriter();
     await writer.write(new TextEncoder().encode(plant)).catch(() => undefined);
     await writer.close().catch(() => undefined);
@@ -184,6 +212,32 @@ test("a body that has arrived does not time out while the store looks for its cr
   const { handler, created } = handlerWith("created", 40, resolveCreator);
   const response = await handler(create({ ...authorized, Authorization: newcomer }), context);
   expect([response.status, created.length]).toEqual([200, 1]);
+});
+
+test("a plant whose creator cannot be recorded now is not stored", async () => {
+  const error = new ApiError("unavailable", "The store is away.");
+  const { handler, created } = handlerWith("created", 20_000, async () => error);
+  const response = await handler(create({ ...authorized, Authorization: newcomer }), context);
+  expect([response.status, created]).toEqual([503, []]);
+});
+
+test("a create without the Idempotency-Key that its contract requires is not stored", async () => {
+  const collection = { ...plantStore, id: { ...plantStore.id, isRequired: false }, requiresKey: true };
+  const { handler, created } = handlerWith("created", 20_000, undefined, { ...target, collection });
+  expect((await handler(create(), context)).status).toBe(400);
+  expect(created).toEqual([]);
+  expect((await handler(create({ ...authorized, "Idempotency-Key": "a" }), context)).status).toBe(200);
+});
+
+test.each([
+  [{}, undefined],
+  [{ "Idempotency-Key": "a" }, "safe"],
+])("a create that fails with %p is said to be safe to send again: %p", async (key, said) => {
+  const collection = { ...plantStore, id: { ...plantStore.id, isRequired: false } };
+  const { handler } = handlerWith(broken, 20_000, undefined, { ...target, collection });
+  const response = await handler(create({ ...authorized, ...key }, '{"name":"Monstera"}'), context);
+  expect(response.status).toBe(500);
+  expect(/safe/.exec(await response.text())?.[0]).toBe(said as string);
 });
 
 test("a request whose client aborts is recorded as aborted, with the status of nginx, and is not an internal error", async () => {
@@ -221,24 +275,28 @@ test("an exception of the store is logged, also where the client has left", asyn
 });
 
 test("responses that need no commit are sent a hundred in a turn of the event loop, also those of a handler before", async () => {
-  const handler = withTickBudget(() => Promise.resolve(new Response("a page")));
+  const pages = withTickBudget(() => Promise.resolve(new Response("a page")));
+  const { handler } = handlerWith("created");
   // Each turn has its own count.
-  for (let turn = 0; turn < 2; turn++) {
+  for (const handle of [pages, pages, handler]) {
     let sent = 0;
-    for (let count = 0; count < 250; count++)
-      void handler(request("GET", "/", {}), context).then(() => {
+    for (let count = 0; count < 700; count++)
+      void handle(request("GET", "/", {}), context).then(() => {
         sent++;
       });
     // Microtasks alone, so that the turn does not end.
     for (let count = 0; count < 20; count++) await Promise.resolve();
     expect(sent).toBe(100);
+    // At most 500 that have waited.
     await nextTurn();
-    expect(sent).toBe(250);
+    expect(sent).toBe(600);
+    await nextTurn();
+    expect(sent).toBe(700);
   }
 });
 
 test("a request has the well-formed X-Request-Id that it came with, or the id of its trace, or a new one", async () => {
-  const { handler } = handlerWith("created");
+  const { handler, events } = handlerWith("created");
   const idOf = async (headers: Record<string, string>) =>
     (await handler(request("GET", "/", headers), context)).headers.get("x-request-id");
   for (const id of ["a", "0f8fad5b-d9cb-469f-a165-70867728950e", "a".repeat(128)])
@@ -257,6 +315,10 @@ test("a request has the well-formed X-Request-Id that it came with, or the id of
     trace,
   ])
     expect(await idOf({ traceparent: malformed })).toBe("test-1");
+  const traced = events.flatMap((event) =>
+    event.kind === "requestCompleted" ? event.request.traceparent : [],
+  );
+  expect(new Set(traced)).toEqual(new Set([null, traceparent]));
 });
 
 test("a field of one 200 is not in another one", async () => {

@@ -29,6 +29,13 @@ test("a window is as long as the rate needs for the burst, and starts with a cal
   expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
 });
 
+test("an import counts each of its plants", () => {
+  const { rateLimit, consume } = limited({ createsPerSecond: 1, burst: 5 });
+  expect(rateLimit.consume({ key: "a" }, 4).field).toBe('"token";r=1;t=5');
+  expect(rateLimit.consume({ key: "a" }, 2).error).toBeDefined();
+  expect(consume("a").retryAfter).toBe(5);
+});
+
 test("the number of windows is limited: past 100,000 callers all are counted anew", () => {
   const { consume } = limited({ createsPerSecond: 1, burst: 1 });
   for (let caller = 0; caller < 100_000; caller++)

@@ -5,10 +5,10 @@ import type { Method, OperationRow } from "../../../src/http/operation.ts";
 import { routerOf } from "../../../src/http/router.ts";
 import { plantStore } from "../../support/contracts.ts";
 
-function routerOfPaths(rows: readonly string[], basePath = "") {
-  const operations = rows.map((row): OperationRow => {
+function routerOfPaths(rows: readonly string[], basePath = "", unserved: readonly string[] = []) {
+  const operations = [...rows, ...unserved].map((row): OperationRow => {
     const [method, path = ""] = row.split(" ");
-    return { operationId: row, method: method as Method, path, isServed: true, advice: "" };
+    return { operationId: row, method: method as Method, path, isServed: rows.includes(row), advice: "" };
   });
   const find = routerOf(operations, basePath, plantStore);
   return (method: string, path: string) => {
@@ -92,6 +92,13 @@ test("HEAD is GET unless it is described, and 405 lists all methods of a path", 
   expect(find("POST", "/v1/things/1")).toEqual(["methodNotAllowed", "GET, HEAD, PUT, PATCH"]);
   expect(find("TRACE", "/v1/files/1")).toEqual(["methodNotAllowed", "HEAD, DELETE"]);
   expect(find("GET", "/things/1")).toBe("notFound");
+});
+
+test("405 offers only what is served, and a path with nothing else is not found", () => {
+  const find = routerOfPaths(["GET /a"], "", ["PUT /a", "PUT /b"]);
+  expect(find("PATCH", "/a")).toEqual(["methodNotAllowed", "GET, HEAD"]);
+  expect(find("PUT", "/a")).toEqual(["PUT /a", {}]);
+  expect(find("PATCH", "/b")).toBe("notFound");
 });
 
 test("of two paths that differ in the names of parameters alone, the first is found", () => {

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { ApiError } from "../../../src/base/errors.ts";
-import { parseParameters } from "../../../src/plants/parameters.ts";
+import { int32, parseParameters } from "../../../src/plants/parameters.ts";
 
 /** A parameter of any text, as a filter is. */
 const anyText = { schema: {}, description: "", expected: "a string", parse: (text: string) => text };
@@ -18,3 +18,16 @@ test.each([
     message: `A parameter is not valid: "${key}" must be a string, without U+0000, but is "a\\u0000b".`,
   });
 });
+
+test.each(["limit=0", "limit=1001", "limit=-1", "limit=", "limit=1.0", "limit=1e1", "limit=1&limit=1"])(
+  "%s is no limit from 1 to 1000, sent once",
+  (query) => {
+    const limit = int32({ description: "", minimum: 1, maximum: 1_000, default: 100 });
+    expect(parseParameters({ limit }, {}, "/things?limit=1000")).toEqual({ limit: 1_000 });
+    expect(parseParameters({ limit }, {}, "/things")).toEqual({ limit: 100 });
+    expect(parseParameters({ limit }, {}, `/things?${query}`)).toMatchObject({
+      code: "invalidParameter",
+      message: expect.stringContaining('"limit" must be'),
+    });
+  },
+);
