@@ -2,7 +2,7 @@
 
 import { compiler } from "./openapi/compiler.ts";
 import type { ServerStore } from "./store/group-commit.ts";
-import { openServerStore as openStore } from "./store/open-store.ts";
+import { storeAt } from "./store/open-store.ts";
 import type { OpenMode, OpenOptions, StoreEvents } from "./store/plant-store.ts";
 
 export { makeToken, randomBytes } from "./auth/token.ts";
@@ -20,11 +20,11 @@ export { ListenError, type RunningServer, type ServerOptions, startServer } from
 export type { PlantStore, StoreEvents } from "./store/plant-store.ts";
 
 /** Opens a store for a server. Rejects with an error whose message says what to do. */
-export function openServerStore(
+export async function openServerStore(
   database: string,
   mode: OpenMode,
   events: StoreEvents,
   options: Omit<OpenOptions, "compiler"> = {},
 ): Promise<ServerStore> {
-  return openStore(database, mode, events, { compiler, ...options });
+  return await storeAt(database).openForServer(mode, events, { compiler, ...options });
 }

@@ -62,7 +62,7 @@ export interface Notice {
   readonly kind: "notice";
   readonly message: string;
   /** Without a token, and without the fields of a plant. */
-  readonly fields: Readonly<Record<string, unknown>>;
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 /** A monotonic clock in milliseconds with fractions: performance.now. */

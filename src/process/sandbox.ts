@@ -77,7 +77,7 @@ export async function runSandbox(
       adminPort: adminUrl === null ? given.adminPort : portOf(adminUrl),
     };
     for await (const change of contractChanges(file, source, stop.signal)) {
-      const report = (message: string) => ownProcess.events.emit({ kind: "notice", message, fields: {} });
+      const report = (message: string) => ownProcess.events.emit({ kind: "notice", message });
       let next: PreparedSandbox;
       try {
         if ("fault" in change) throw new OperatorError(change.fault);
@@ -120,7 +120,7 @@ async function prepareSandbox(
   });
   const lines = noteLines(sandbox.notes, [...own, ...simulated], config.notes);
   if (simulated.length > 0) lines.push(`contract: ${describedLine(simulated)}`);
-  for (const message of lines) events.emit({ kind: "notice", message, fields: {} });
+  for (const message of lines) events.emit({ kind: "notice", message });
   return { sandbox, config, server };
 }
 

@@ -9,7 +9,7 @@ import type { Certificate } from "../http/listener.ts";
 import { compiler } from "../openapi/compiler.ts";
 import type { RunningServer } from "../service/server.ts";
 import type { ServerStore } from "../store/group-commit.ts";
-import { openServerStore, storeAt } from "../store/open-store.ts";
+import { storeAt } from "../store/open-store.ts";
 import type { OpenOptions, PlantStore } from "../store/plant-store.ts";
 import { bannerLines, plainLines, type ServerAddresses } from "./banner.ts";
 import { changedSettings, type ServeConfig } from "./config/resolve.ts";
@@ -52,7 +52,7 @@ export async function serve(
   ownProcess.resources.use(store);
   const own = await extension(store.contract);
   for (const message of noteLines(store.contract.notes, own, config.notes))
-    ownProcess.events.emit({ kind: "notice", message, fields: {} });
+    ownProcess.events.emit({ kind: "notice", message });
 
   const parts = {
     store,
@@ -156,7 +156,7 @@ async function printServerStart(
   const issuing = issueToken(render(token), async () => {
     if (await store.tokens.add(record)) return;
     const message = "the first token that was printed is void: another server has issued one first";
-    emit({ kind: "notice", message, fields: {} });
+    emit({ kind: "notice", message });
   });
   // Whoever reads the token may send it before it is stored.
   await server.reloadTokens(issuing);
@@ -178,10 +178,10 @@ async function openStoreUnlessStopped(
   const contract = file === undefined ? undefined : await readContract(file);
   try {
     const mode = migrate === "on" ? "create" : "writable";
-    const store = await openServerStore(database, mode, storeEvents, {
+    const store = await storeAt(database).openForServer(mode, storeEvents, {
       compiler,
       report,
-      onIndex: (message) => events.emit({ kind: "notice", message, fields: {} }),
+      onIndex: (message) => events.emit({ kind: "notice", message }),
       signal: opening.signal,
       contract,
       beforeMigration,

@@ -140,6 +140,6 @@ export class ServerProcess implements AsyncDisposable {
   }
 }
 
-function notice(message: string, fields: Notice["fields"] = {}): Notice {
+function notice(message: string, fields: NonNullable<Notice["fields"]> = {}): Notice {
   return { kind: "notice", message, fields };
 }

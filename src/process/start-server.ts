@@ -116,7 +116,7 @@ async function ownOperations(
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     const message = `without the operations of --extend, as the store has another contract: ${error.message}`;
-    emit({ kind: "notice", message, fields: {} });
+    emit({ kind: "notice", message });
     return [];
   }
 }

@@ -35,8 +35,7 @@ async function follow(
 ): Promise<void> {
   for await (const change of contractChanges(file, source, signal)) {
     const fault = "fault" in change ? change.fault : await faultOf(change, file, watched);
-    if (fault !== undefined)
-      emit({ kind: "notice", message: `${file} is not taken over: ${fault}`, fields: {} });
+    if (fault !== undefined) emit({ kind: "notice", message: `${file} is not taken over: ${fault}` });
   }
 }
 

@@ -81,13 +81,3 @@ export function storeAt(database: string): StoreAddress {
     );
   return engine(address);
 }
-
-/** Opens a store for a server. Rejects with an OperatorError if that fails. */
-export async function openServerStore(
-  database: string,
-  mode: OpenMode,
-  events: StoreEvents,
-  options: OpenOptions,
-): Promise<ServerStore> {
-  return storeAt(database).openForServer(mode, events, options);
-}

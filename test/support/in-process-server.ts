@@ -5,7 +5,7 @@ import type { ContractSource } from "../../src/contract/contract.ts";
 import { compiler } from "../../src/openapi/compiler.ts";
 import { type ServerOptions, startServer } from "../../src/service/server.ts";
 import type { ServerStore } from "../../src/store/group-commit.ts";
-import { openServerStore } from "../../src/store/open-store.ts";
+import { storeAt } from "../../src/store/open-store.ts";
 import type { Target } from "./http.ts";
 import { addToken, readMetric, TemporaryFolder } from "./server.ts";
 
@@ -37,8 +37,7 @@ export async function startInProcess({
   hub.subscribe((event) => emitted.push(event));
   const store =
     givenStore ??
-    (await openServerStore(
-      database,
+    (await storeAt(database).openForServer(
       "create",
       {
         onUnavailable: (reason) => hub.emit({ kind: "storeUnavailable", reason }),

@@ -9,7 +9,7 @@ import { compiler } from "../../src/openapi/compiler.ts";
 import { EditRun } from "../../src/plants/edits.ts";
 import { readPlants } from "../../src/plants/stored-plants.ts";
 import type { ServerStore } from "../../src/store/group-commit.ts";
-import { openServerStore } from "../../src/store/open-store.ts";
+import { storeAt } from "../../src/store/open-store.ts";
 import { type PlantStore, toEntries } from "../../src/store/plant-store.ts";
 import type { ConditionalEdit, EditOutcome, PlantEdit } from "../../src/store/shared/plant-edit.ts";
 import { nextVersion, type StoredPlant } from "../../src/store/shared/plant-rows.ts";
@@ -50,7 +50,7 @@ export function openedStore(
   contract?: ContractSource,
 ): Promise<ServerStore> {
   const events = { onUnavailable, onTaskFailed: unexpected, onFailed: unexpected };
-  return openServerStore(database, "create", events, { compiler, contract });
+  return storeAt(database).openForServer("create", events, { compiler, contract });
 }
 
 /** Stores plants from lines of NDJSON. */

@@ -1,7 +1,7 @@
 // plantstore backup FILE: copies the store to a file while the server runs.
 
 import { Command } from "commander";
-import { readContract } from "../../openapi/description/read-contract.ts";
+import { compiler } from "../../openapi/compiler.ts";
 import { formatCounts, printError } from "../../process/output.ts";
 import { withSettings } from "../command-options.ts";
 
@@ -16,7 +16,7 @@ export function backupCommand(): Command {
   return withSettings(command, ["database"], async ({ database }, file: string) => {
     const { backUp } = await import("../../transfer/backup.ts");
     const { plants, contract } = backUp(database, file);
-    const { collections } = await readContract(contract);
+    const { collections } = await compiler(contract);
     printError(`${file}: ${formatCounts(collections, plants)}, verified.`);
   });
 }

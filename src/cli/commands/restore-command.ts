@@ -1,7 +1,7 @@
 // plantstore restore FILE: replaces the store with a backup.
 
 import { Command } from "commander";
-import { readContract } from "../../openapi/description/read-contract.ts";
+import { compiler } from "../../openapi/compiler.ts";
 import { formatCounts, printError } from "../../process/output.ts";
 import { withSettings } from "../command-options.ts";
 
@@ -12,7 +12,7 @@ export function restoreCommand(): Command {
   return withSettings(command, ["database", "force"], async ({ database, force }, file: string) => {
     const { restore } = await import("../../transfer/backup.ts");
     const { plants, contract } = restore(database, file, force);
-    const { collections } = await readContract(contract);
+    const { collections } = await compiler(contract);
     printError(
       `Restored ${formatCounts(collections, plants)} and the tokens of the backup; revoke again those that were revoked since.`,
     );

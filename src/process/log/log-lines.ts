@@ -52,7 +52,7 @@ const lines: {
   contractRefused: ({ reason }) =>
     line("error", "the store has another contract, which this server does not serve; it stops", { reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
-  notice: ({ message, fields }) => line("info", message, fields),
+  notice: ({ message, fields = {} }) => line("info", message, fields),
   internalError: ({ requestId, error }) =>
     line("error", "internal error", { requestId, ...errorFields(error) }),
 };

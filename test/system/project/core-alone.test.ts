@@ -12,10 +12,10 @@ const program = `
 import { makeToken, randomBytes } from "./src/auth/token.ts";
 import { startServer } from "./src/service/server.ts";
 import { compiler } from "./src/openapi/compiler.ts";
-import { openServerStore } from "./src/store/open-store.ts";
+import { storeAt } from "./src/store/open-store.ts";
 const ignore = () => undefined;
 const reports = { onUnavailable: ignore, onTaskFailed: ignore, onFailed: ignore };
-await using store = await openServerStore("sqlite:plants.db", "create", reports, { compiler });
+await using store = await storeAt("sqlite:plants.db").openForServer("create", reports, { compiler });
 const { token, record } = makeToken({ name: "own", expiresAt: null }, { now: Date.now(), randomBytes });
 await store.tokens.add(record);
 const server = await startServer({ store, admin: { host: "127.0.0.1", port: 0 } });

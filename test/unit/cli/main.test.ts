@@ -2,7 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { OperatorError } from "../../../src/base/operator-error.ts";
+import { parseFieldFlags } from "../../../src/cli/commands/field-flags.ts";
 import { describeError } from "../../../src/cli/main.ts";
+import { plantStore } from "../../support/contracts.ts";
 
 /** Fails, and so do the two closes at its end. */
 async function failThrice(): Promise<never> {
@@ -20,4 +22,15 @@ test("if a command fails, and so does closing what it had opened, all messages a
     exitCode: 3,
     line: "plantstore: there is no plant 7\nplantstore: the thread ended\nplantstore: the store cannot be closed",
   });
+});
+
+test("an error is one line, whatever the text that it quotes", () => {
+  const { line } = describeError(new OperatorError("there is no file a\nb\x1b[2J"));
+  expect(line).toBe("plantstore: there is no file a b [2J");
+});
+
+test("what follows a misspelt flag of a field may be a secret, and is not printed", () => {
+  expect(() => parseFieldFlags(plantStore, ["--nam=secret"])).toThrow(
+    "unknown option '--nam'; the fields are --name, --tag",
+  );
 });

@@ -327,6 +327,7 @@ test("an error does not contain a secret that was given to another setting", asy
     [["serve"], { PLANTSTORE_PORT_FILE: file(secret, "secret") }],
     [["serve"], { PLANTSTORE_DATABSE: address }],
     [["serve", `--databse=${address}`]],
+    [["serve", `--admin-pasword-hash=${secret}`]],
     [["serve", address]],
   ] as readonly [string[], Record<string, string>?][]) {
     const { exitCode, stdout, stderr } = await runCommand(args, env);

@@ -16,7 +16,7 @@ import {
 import { OperatorError } from "../../../../src/base/operator-error.ts";
 import type { Plant } from "../../../../src/contract/contract.ts";
 import { compiler } from "../../../../src/openapi/compiler.ts";
-import { openServerStore } from "../../../../src/store/open-store.ts";
+import { storeAt } from "../../../../src/store/open-store.ts";
 import { toEntries } from "../../../../src/store/plant-store.ts";
 import { CheckpointSignals } from "../../../../src/store/sqlite/checkpoint-signals.ts";
 import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
@@ -210,7 +210,9 @@ test("a batch whose fsync has failed in the commit thread is unavailable, and th
   using folder = new TemporaryFolder();
   const failed = Promise.withResolvers<Error>();
   const events = { onUnavailable: unexpected, onTaskFailed: unexpected, onFailed: failed.resolve };
-  const store = await openServerStore(`sqlite:${folder.file("plants.db")}`, "create", events, { compiler });
+  const store = await storeAt(`sqlite:${folder.file("plants.db")}`).openForServer("create", events, {
+    compiler,
+  });
   using _ = spyOn(BatchSender.prototype, "send").mockRejectedValueOnce(
     new DiskFailureError("the disk failed"),
   );
