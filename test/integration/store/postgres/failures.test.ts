@@ -4,6 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { type HostConfig, parsePostgresUrl } from "../../../../src/store/postgres/connection-url.ts";
 import { classifyError } from "../../../../src/store/postgres/errors.ts";
 import { HostPool } from "../../../../src/store/postgres/host-pool.ts";
+import { Primary } from "../../../../src/store/postgres/primary.ts";
 import { reservePort } from "../../../support/ports.ts";
 import { sharedPostgres } from "../../../support/postgres.ts";
 import { startHangingProxy } from "../../../support/proxy.ts";
@@ -86,6 +87,23 @@ test("after one idle connection was found dead, the others are not tried", async
   proxy.replace();
   await pool.check();
   await pool.close();
+});
+
+test("after a host that hangs another one is found", async () => {
+  using one = await startHangingProxy(database.port);
+  using other = await startHangingProxy(database.port);
+  const hosts = [one, other].map(({ port }) => `127.0.0.1:${port}`).join();
+  const primary = new Primary(
+    parsePostgresUrl(`//postgres@${hosts}/postgres?statement_timeout=1&connect_timeout=1`),
+  );
+  const ask = () => primary.once((pool) => pool.query("SELECT 1")).then(() => "answered", classifyError);
+  other.hang();
+  expect(await ask()).toBe("answered");
+  one.hang();
+  other.replace();
+  expect(await ask()).toBe("connectionLost");
+  expect(await ask()).toBe("answered");
+  await primary.close();
 });
 
 test("a statement on a pool that was closed is connectionLost, not an internal error", async () => {
