@@ -108,8 +108,7 @@ export class ListScan {
         )),
       );
       if (rows.length >= rowsMax) break;
-      if (rows.length > 0) skipped = 0;
-      else if (skipped > 0 && part !== parts.at(-1))
+      if (skipped > 0 && part !== parts.at(-1))
         skipped -= Math.min(
           skipped,
           yield* this.#count((bind) => this.#from(bind, part.between(bind, after))),

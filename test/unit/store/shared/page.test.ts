@@ -14,12 +14,14 @@ import { Transactions } from "../../../../src/store/sqlite/transactions.ts";
 import { plant, plantStore } from "../../../support/contracts.ts";
 import { unexpected } from "../../../support/stored-plants.ts";
 
-/** Reads a page of nine plants, and runs a statement before the last one of it. */
-function pageOfNine(change: string, query: Partial<PageQuery>): Page {
+/** Reads a page of some plants, nine by default, and runs a statement before its second one. */
+function readPage(change: string, query: Partial<PageQuery>, count = 9, ms = 1_000): Page {
   using database = new Database(":memory:", { strict: true, safeIntegers: true });
   migrate(database, "a store in memory", newMigration("sqlite", plantStore));
   database.function("in_time", () => 1);
-  const plants = Array.from({ length: 9 }, (_, id) => plant({ id: BigInt(id), name: `plant ${id}` }));
+  const plants = Array.from({ length: count }, (_, id) =>
+    plant({ id: BigInt(id), name: `plant ${id}`, tag: id < 5 ? `tag ${id}` : undefined }),
+  );
   new SqlitePlants(new Transactions(database), [plantStore], unexpected).create(
     toEntries(plantStore, plants),
     0,
@@ -37,7 +39,7 @@ function pageOfNine(change: string, query: Partial<PageQuery>): Page {
     url: "/plants",
     ...query,
   };
-  const work = pageWork(plantStore, sqliteTraits, page, 1_000);
+  const work = pageWork(plantStore, sqliteTraits, page, ms);
   let step = work.next();
   for (let statements = 0; step.done !== true; statements++) {
     if (statements === 1) database.run(change);
@@ -49,21 +51,21 @@ function pageOfNine(change: string, query: Partial<PageQuery>): Page {
 const idsOf = ({ json }: Page) => JSON.parse(json).map(({ name }: { name: string }) => name);
 
 test("a plant that is created between the statements of a page pushes none off it", () => {
-  const page = pageOfNine("INSERT INTO plants (id, name, created_at) VALUES (-1, 'new', 0)", {});
+  const page = readPage("INSERT INTO plants (id, name, created_at) VALUES (-1, 'new', 0)", {});
   expect(idsOf(page)).toEqual(["plant 0", "plant 1", "plant 2"]);
   expect(page).toMatchObject({ end: { id: 2n }, hasMore: true });
 });
 
 test("a page whose plants are all deleted between its statements is empty, and the next one begins after them", () => {
-  const page = pageOfNine("DELETE FROM plants WHERE id < 3", {});
+  const page = readPage("DELETE FROM plants WHERE id < 3", {});
   expect(page).toMatchObject({ json: "[]", count: 0, end: { id: 2n }, hasMore: true });
 });
 
 test("a page whose last plants are deleted meanwhile has the others, and goes on after those that are gone", () => {
-  const page = pageOfNine("DELETE FROM plants WHERE id IN (1, 2)", {});
+  const page = readPage("DELETE FROM plants WHERE id IN (1, 2)", {});
   expect(idsOf(page)).toEqual(["plant 0"]);
   expect(page).toMatchObject({ end: { id: 2n }, hasMore: true });
-  expect(pageOfNine("DELETE FROM plants WHERE id = 8", { after: { values: [6n], id: 6n } })).toMatchObject({
+  expect(readPage("DELETE FROM plants WHERE id = 8", { after: { values: [6n], id: 6n } })).toMatchObject({
     count: 1,
     hasMore: false,
   });
@@ -76,9 +78,22 @@ test("a page that is longer than its limit is cut, has one plant at least, and g
     [200, 1],
     [400, 2],
   ] as const) {
-    const page = pageOfNine(control, { bytesMax, size: 9 });
+    const page = readPage(control, { bytesMax, size: 9 });
     expect([bytesMax, page.count]).toEqual([bytesMax, count]);
     expect(page).toMatchObject({ end: { id: BigInt(count - 1) }, hasMore: true, isCutShort: true });
     expect(JSON.parse(page.json)).toHaveLength(count);
   }
+});
+
+test("a page whose time is up says where to go on, whatever it has found", () => {
+  const values = [{ value: "none", operator: "eq", isFallback: false }] as const;
+  const none = { terms: [], conditions: [{ key: 0, operator: "eq", values }] } as const;
+  const page = readPage("SELECT 1", none, 1_200, -1);
+  expect(page).toMatchObject({ count: 0, hasMore: true, rest: { after: { id: 499n }, offset: 0 } });
+  expect(readPage("SELECT 1", none, 1_200, 60_000)).toMatchObject({ hasMore: false, rest: undefined });
+});
+
+test("a page that begins among plants with a value goes on with those without one", () => {
+  const page = readPage("SELECT 1", { terms: [{ key: 1, isDescending: false }], offset: 4 });
+  expect(idsOf(page)).toEqual(["plant 4", "plant 5", "plant 6"]);
 });
