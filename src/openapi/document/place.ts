@@ -239,8 +239,8 @@ export async function readableAsync<Part>(read: () => Promise<Part>): Promise<Pa
   try {
     return await read();
   } catch (error) {
-    if (error instanceof ContractError) return undefined;
-    throw error;
+    contractErrorOf(error);
+    return undefined;
   }
 }
 

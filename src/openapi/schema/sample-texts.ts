@@ -26,7 +26,7 @@ export function sampleText(schema: Json, choice = 0): string | undefined {
   const example = textFormat(format)?.example;
   if (example === undefined) return plainText(least, most, choice);
   if (example.length >= least && example.length <= most) return example;
-  if (format !== "byte") return paddedExamples[String(format)]?.(least);
+  if (format !== "byte") return undefined;
   return "cGxh".repeat(Math.max(Math.ceil(least / 4), most < 4 ? 0 : 1));
 }
 
@@ -36,13 +36,6 @@ function plainText(least: number, most: number, choice: number): string {
   // The end of a word tells it from others.
   return length < word.length ? word.slice(-length || word.length) : word.padEnd(length, "string");
 }
-
-/** Longer texts of formats that have no end of their own. */
-const paddedExamples: Readonly<Record<string, (length: number) => string>> = {
-  uri: (length) => "https://example.com/".padEnd(length, "a"),
-  "uri-reference": (length) => "/plants".padEnd(length, "a"),
-  "json-pointer": (length) => "/a".padEnd(length, "a"),
-};
 
 /** A text for a pattern with as few repeats as it may have, and more where it is short. */
 function patternText(pattern: string, choice: number, least: number, most: number): string | undefined {
@@ -99,17 +92,9 @@ class PatternText {
   /** A character of a class, of which the likeliest come first. */
   #chosen({ raw }: AST.CharacterSet | AST.CharacterClass): string {
     // A class alone takes constant time.
-    const expression = new RegExp(`^${raw}$`, parsesWithUnicode(raw) ? "u" : "");
+    const expression = new RegExp(`^${raw}$`, textFormat("regex")?.accepts(raw) ? "u" : "");
     const fitting = [...usualCharacters, ...raw].filter((each) => expression.test(each));
     return fitting[this.#choice % fitting.length] ?? "";
-  }
-}
-
-function parsesWithUnicode(raw: string): boolean {
-  try {
-    return new RegExp(raw, "u") !== undefined;
-  } catch {
-    return false;
   }
 }
 
