@@ -20,9 +20,8 @@ const refused = {
   },
 };
 
-for (const engine of engines) {
-  const large = engine.engine === "postgres" ? refused : { status: 200 };
-
+// A row of SQLite has room for all that a body may have.
+for (const engine of engines.filter((each) => each.engine === "postgres"))
   test(`${engine.name}: of creates, changes and records of a file only the one with such a row fails`, async () => {
     using folder = new TemporaryFolder();
     const contract = folder.file("wide.json");
@@ -45,14 +44,14 @@ for (const engine of engines) {
     );
     for (const [index, answer] of answers.entries()) {
       const isRefused = index % 2 === 1 && isLarge((index + 1) / 2);
-      expect(answer).toMatchObject(isRefused ? large : { status: 200 });
+      expect(answer).toMatchObject(isRefused ? refused : { status: 200 });
     }
 
     const changes = await Promise.all(
       [1, 2, 3, 4].map((id) => send("PATCH", `/wides/${id}`, id === 3 ? largeBody(id) : wideBody(id, 3))),
     );
-    expect(changes[2]).toMatchObject(large);
-    expect(changes.map(({ status }) => status)).toEqual([200, 200, large.status, 200]);
+    expect(changes[2]).toMatchObject(refused);
+    expect(changes.map(({ status }) => status)).toEqual([200, 200, refused.status, 200]);
 
     const file = folder.file("wides.ndjson");
     writeFileSync(
@@ -60,10 +59,7 @@ for (const engine of engines) {
       [101, 103, 105].map((id) => (id === 103 ? largeBody(id) : wideBody(id, 2))).join("\n"),
     );
     const { stdout, stderr } = await server.command("import", file, "--collection", "wides");
-    const rejected = engine.engine === "postgres" ? 1 : 0;
-    expect(stdout + stderr).toContain(`${3 - rejected} created`);
-    expect(stdout + stderr).toContain(`${rejected} rejected`);
-    if (rejected > 0)
-      expect(await Bun.file(`${file}.rejected.ndjson`).text()).toContain(refused.json.message);
+    expect(stdout + stderr).toContain("2 created");
+    expect(stdout + stderr).toContain("1 rejected");
+    expect(await Bun.file(`${file}.rejected.ndjson`).text()).toContain(refused.json.message);
   });
-}

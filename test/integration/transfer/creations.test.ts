@@ -58,7 +58,10 @@ async function storeEstate(database: string): Promise<void> {
   await storeAsOf(database, "couriers", couriers(6, 12), 1_500_000_000_501);
 }
 
-const pairs = engines.flatMap((from) => engines.map((to) => [from, to] as const));
+/** Each engine writes each format, and reads what another one wrote, if there is one. */
+const pairs = engines
+  .flatMap((from) => engines.map((to) => [from, to] as const))
+  .filter(([from, to]) => from !== to || engines.length === 1);
 for (const [from, to] of pairs)
   for (const format of ["ndjson", "csv"])
     test(`${from.name} -> ${format} -> ${to.name} keeps times and creators`, async () => {
