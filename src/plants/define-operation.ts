@@ -223,23 +223,18 @@ function sendResponse(exchange: Exchange, { body, status, statusText, headers }:
 /** Sends a reply, or an error if there is no memory for its body. */
 function sendReply(exchange: Exchange, { key }: Caller, memory: SharedBudget, reply: Reply): void {
   const json = reply.jsonText ?? (reply.json === undefined ? undefined : jsonTextOf(reply.json));
-  const contentType = json === undefined ? undefined : { "Content-Type": "application/json" };
-  const headers = {
-    ...contentType,
-    "Cache-Control": "no-store",
-    ...reply.headers,
-    "X-Request-Id": exchange.requestId,
-  };
+  // An operation may name a field in letters of another case.
+  const headers = new Headers(reply.headers);
+  if (json !== undefined && !headers.has("Content-Type")) headers.set("Content-Type", "application/json");
+  if (!headers.has("Cache-Control")) headers.set("Cache-Control", "no-store");
+  headers.set("X-Request-Id", exchange.requestId);
   const bytes = json === undefined ? null : new TextEncoder().encode(json);
-  let body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null = bytes;
-  if (bytes !== null && bytes.length > unheldBytesMax && exchange.request.method !== "HEAD") {
-    if (!memory.acquire(key, bytes.length)) {
-      exchange.reject(notRun());
-      return;
-    }
-    body = untilReceived(bytes, () => memory.release(key, bytes.length));
-  }
-  exchange.reply(new Response(body, { status: reply.status, headers }));
+  const isHeld = bytes !== null && bytes.length > unheldBytesMax && exchange.request.method !== "HEAD";
+  const body = isHeld ? untilReceived(bytes, () => memory.release(key, bytes.length)) : bytes;
+  // Throws for a status or a field that is none, before the memory is held.
+  const response = new Response(body, { status: reply.status, headers });
+  if (isHeld && !memory.acquire(key, bytes.length)) exchange.reject(notRun());
+  else exchange.reply(response);
 }
 
 /** Shorter responses fit into the buffers of the kernel, so that no memory is reserved for them. */

@@ -76,7 +76,12 @@ test.each([
   ["an error of the handler", requestOf(500), () => new ApiError("notFound", "There is none."), 404],
   ["an exception", requestOf(500), () => Promise.reject(new Error("broken")), 500],
   ["what is no JSON", requestOf(500), () => new Map(), 500],
-  ["a header field with a line end", requestOf(500), () => ({ status: 204, headers: { a: "b\nc" } }), 500],
+  [
+    "a long reply whose header field has a line end",
+    requestOf(500),
+    () => ({ status: 200, jsonText: JSON.stringify("x".repeat(50_000)), headers: { a: "b\nc" } }),
+    500,
+  ],
   ["no response", requestOf(500), () => Response.error(), 500],
   ["an upgrade", requestOf(500), () => new Response(null, { status: 101 }), 500],
   ["a wrong body", requestOf(1), () => ({ status: 204 }), 400],
@@ -136,6 +141,13 @@ test("a body that arrives after its time does not run its operation", async () =
   await writer.close().catch(() => undefined);
   await nextTurn();
   expect([runs, bodyReader.memory.used]).toEqual([0, 0]);
+});
+
+test("a reply has its own header fields instead of ours, in any case, but the id of its request", async () => {
+  const headers = { "content-type": "text/csv", "cache-control": "max-age=5", "x-request-id": "own" };
+  const { handle } = handlerWith(() => ({ status: 200, json: 1, headers }));
+  const response = await handle(requestOf(500));
+  expect(Object.fromEntries(response.headers)).toMatchObject({ ...headers, "x-request-id": "1" });
 });
 
 test("HEAD holds no memory for the body that it leaves out", async () => {
