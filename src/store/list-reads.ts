@@ -55,7 +55,7 @@ export class ListReads {
         ...query,
         ...found.rest,
         size: query.size - found.count,
-        bytesMax: query.bytesMax - found.json.length,
+        bytesMax: query.bytesMax - Buffer.byteLength(found.json),
       };
       const read = (sql: ReadConnection) =>
         sql.page(next, isSortedAtOnce ? listMsMax : Math.min(turnMs, leftMs));

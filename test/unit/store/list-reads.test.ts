@@ -1,0 +1,55 @@
+// A list that takes long is read in parts, on connections whose time the test sets.
+
+import { expect, spyOn, test } from "bun:test";
+import { wholeOf } from "../../../src/contract/contract.ts";
+import { ListReads } from "../../../src/store/list-reads.ts";
+import type { PlantStore } from "../../../src/store/plant-store.ts";
+import type { Page, PageQuery, ReadConnection } from "../../../src/store/shared/page.ts";
+import { plantStore } from "../../support/contracts.ts";
+
+test("a list that takes long goes on in parts of one page, and ends after a second with where to go on", async () => {
+  let now = 0;
+  using _ = spyOn(performance, "now").mockImplementation(() => now);
+  const asked: PageQuery[] = [];
+  const sql = {
+    shortCallsMax: 1,
+    callsMax: 1,
+    async page(query: PageQuery): Promise<Page> {
+      asked.push(query);
+      await new Promise((resolve) => setImmediate(resolve));
+      now += 100;
+      const rest = { after: { values: [], id: BigInt(asked.length) }, offset: 0 };
+      const found = { count: 1, end: rest.after, hasMore: true, isFull: false, isCutShort: false };
+      // In bytes this is longer than in characters.
+      return { json: '[{"id":"€"}]', ...found, rest };
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  } as unknown as ReadConnection;
+  const store = { contract: plantStore, openSql: async () => sql } as unknown as PlantStore;
+  await using resources = new AsyncDisposableStack();
+  const lists = new ListReads(store, sql, resources, 10_000);
+  const page = await lists.page(
+    "caller",
+    {
+      table: "plants",
+      response: wholeOf(plantStore),
+      conditions: [],
+      terms: [],
+      after: undefined,
+      offset: 0,
+      size: 100,
+      bytesMax: 1_000,
+      url: "/plants",
+    },
+    undefined,
+  );
+  // A short turn, and then those of a second.
+  expect(asked).toHaveLength(11);
+  expect(asked.slice(0, 3).map(({ after, size, bytesMax }) => [after?.id, size, bytesMax])).toEqual([
+    [undefined, 100, 1_000],
+    [1n, 99, 986],
+    [2n, 98, 973],
+  ]);
+  expect(page).toMatchObject({ count: 11, hasMore: true, rest: { after: { id: 11n } } });
+  expect(JSON.parse(page.json)).toHaveLength(11);
+});
