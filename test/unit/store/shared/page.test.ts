@@ -97,3 +97,13 @@ test("a page that begins among plants with a value goes on with those without on
   const page = readPage("SELECT 1", { terms: [{ key: 1, isDescending: false }], offset: 4 });
   expect(idsOf(page)).toEqual(["plant 4", "plant 5", "plant 6"]);
 });
+
+test("texts that begin alike are compared as a whole", () => {
+  const values = [{ value: `${"x".repeat(600)}5`, operator: "gt", isFallback: false }] as const;
+  const greater = { terms: [], conditions: [{ key: 0, operator: "gt", values }] } as const;
+  const page = readPage("UPDATE plants SET name = replace(hex(zeroblob(300)), '0', 'x') || id", {
+    ...greater,
+    bytesMax: 10_000,
+  });
+  expect(idsOf(page).map((name: string) => name.slice(600))).toEqual(["6", "7", "8"]);
+});
