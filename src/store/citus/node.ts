@@ -16,11 +16,11 @@ import type { NodeStore } from "./node-queues.ts";
 const checkMs = 250;
 
 /**
- * Checks in a row that a node fails, or that come while it does not respond to an earlier one: then it
- * is down, and nothing waits for it any more. Where this thread is busy they come late, too, so that the
- * time does not count against the node.
+ * Checks in a row that a node fails, or that come while it does not respond to an earlier one, for a
+ * second: then it is down, and nothing waits for it any more. Where this thread is busy they come late,
+ * too, so that the time does not count against the node.
  */
-const missedChecksMax = 3;
+const missedChecksMax = 4;
 
 /** The pause between two probes of a node that is down. */
 const probePauseMs = 250;

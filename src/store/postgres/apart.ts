@@ -43,7 +43,7 @@ const tableLocks = "'ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'Acce
 /** Whether another transaction has, or waits for, a lock on a whole table: then no row is the reason. */
 export async function isTableLocked(queries: Queries): Promise<boolean> {
   const { rows } = await queries.query(
-    `SELECT FROM pg_locks WHERE locktype = 'relation' AND mode IN (${tableLocks}) AND pid <> pg_backend_pid()
+    `SELECT FROM pg_locks WHERE locktype = 'relation' AND mode IN (${tableLocks})
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
   );
   return rows.length > 0;

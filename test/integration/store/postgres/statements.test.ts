@@ -115,11 +115,12 @@ test.each([
 );
 
 test.each([
-  ["unnest", undefined],
-  ["VALUES", withCitus],
-])("%s: a plant has the time of creation that it was given", async (_, sql) => {
+  ["unnest", undefined, 1],
+  ["VALUES", withCitus, 0],
+])("%s: a plant has the time of creation that it was given", async (_, sql, prepared) => {
   await using engine = await Engine.start("", sql);
   expect(await engine.create(ids(1n), { createdAt: 5 })).toEqual(["created"]);
+  expect(await preparedNames(engine)).toHaveLength(prepared);
   expect(await engine.inSession("SELECT created_at FROM plants")).toEqual([{ created_at: "5" }]);
 });
 
