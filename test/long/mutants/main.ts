@@ -25,8 +25,9 @@ symlinkSync(`${root}node_modules`, `${copy}/node_modules`);
 // One server for all runs.
 await using postgres = await PostgresServer.start({ max_connections: "400" });
 
-/** A mutant that makes a test wait for ever is seen by its time-out. */
+/** A mutant that makes a test wait for ever is seen by its time-out, or that of the run if it spins. */
 const options = ["--bail", "--timeout=60000"];
+const runMsMax = 600_000;
 
 /** Runs tests on the copy; returns what the first failed one is, undefined if none failed. */
 async function firstFailure(paths: readonly string[]): Promise<string | undefined> {
@@ -36,6 +37,8 @@ async function firstFailure(paths: readonly string[]): Promise<string | undefine
     env: { ...process.env, PLANTSTORE_TEST_POSTGRES: postgres.url },
     stdout: "pipe",
     stderr: "pipe",
+    // A signal that the runner passes on to the tests.
+    timeout: runMsMax,
   });
   const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
   const exitCode = await child.exited;
