@@ -44,6 +44,7 @@ beforeAll(async () => {
   const operations = store.contract.collections.flatMap((each) => collectionOperations(each));
   const identityProvider = { issuer: provider.issuer, audience, jwksUrl: undefined, keysAgeMsMax: 600_000 };
   server = resources.use(await startInProcess({ store, operations, identityProvider }));
+  expect((await request("POST", "/things", await server.createToken())).status).toBe(200);
 });
 afterAll(() => resources.disposeAsync());
 
