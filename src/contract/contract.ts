@@ -426,6 +426,14 @@ export function wholeOf({ fields }: Pick<Collection, "fields">): Representation 
   };
 }
 
+/** A resource in the response of a list or a GET: as described, or else as a create returns it. */
+export function representationOf(
+  { operations, fields }: Pick<Collection, "operations" | "fields">,
+  operation: "get" | "list",
+): Representation {
+  return operations[operation]?.response ?? operations.create.response ?? wholeOf({ fields });
+}
+
 /** The values of the examples. */
 export function sampleValues(collection: Collection): Values {
   return collection.fields.map(({ example }) => example);

@@ -1,7 +1,7 @@
 // Sends a contract to another thread of the server, which stores what this one has validated, and need
 // not read the description again.
 
-import type { Collection, Contract } from "./contract.ts";
+import type { Collection, Contract, ServedOperation } from "./contract.ts";
 import type { PlantId } from "./plant-id.ts";
 import { type FieldType, type Kind, typeOfKind } from "./stored-types.ts";
 
@@ -13,7 +13,7 @@ export function sentContract({ collections, document: { openapi, info }, ...cont
 }
 
 function sentCollection({ id, fields, list, ...collection }: Collection) {
-  const { create } = collection.operations;
+  const { create, get, list: listing } = collection.operations;
   return {
     ...collection,
     id: withKind(id),
@@ -21,8 +21,17 @@ function sentCollection({ id, fields, list, ...collection }: Collection) {
     // A store needs none of these, and they have types and checks.
     ...{ body: undefined, titleField: undefined, groupField: undefined },
     list: { ...list, filters: list.filters.map((filter) => ({ ...filter, check: undefined })) },
-    operations: { create: { ...create, headers: undefined } },
+    // The responses of reads are written where the rows are.
+    operations: {
+      create: withoutChecks(create),
+      ...(get && { get: withoutChecks(get) }),
+      ...(listing && { list: withoutChecks(listing) }),
+    },
   };
+}
+
+function withoutChecks(operation: ServedOperation): ServedOperation {
+  return { ...operation, checked: undefined };
 }
 
 /** The contract as a store needs it, whose types accept all values of their kinds. */

@@ -1,7 +1,7 @@
 // Serves GET of one plant, such as {base}/plants/{id}.
 
 import { ApiError } from "../base/errors.ts";
-import { type Collection, wholeOf } from "../contract/contract.ts";
+import type { Collection } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { operationName, withArticle } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
@@ -17,12 +17,10 @@ export const entityTagHeader = {
 
 export function getOperation(collection: Collection): Operation {
   const { itemPath, words, operations } = collection;
-  const { get } = operations;
-  const response = get?.response ?? operations.create.response ?? wholeOf(collection);
   return defineOperation({
     operationId: operationName("get", words.one),
     path: itemPath,
-    ...get,
+    ...operations.get,
     method: "GET",
     summary: `Get ${withArticle(words.one)}`,
     description: `Returns ${withArticle(words.one)} as it is stored.`,
@@ -31,7 +29,7 @@ export function getOperation(collection: Collection): Operation {
       200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
     },
     async handle({ parameters: { id }, headers, url, store }) {
-      const found = await store.find(collection, response, id, url);
+      const found = await store.find(collection, id, url);
       if (found === undefined) return noSuchPlant(collection, id);
       const { json, tag } = found;
       const failed = checkMatch(headers, tag, "leave the header out to get it as it is now");

@@ -1,7 +1,7 @@
 // Serves GET of the collection, such as {base}/plants: a page of plants in the order of their ids.
 
 import { ApiError } from "../base/errors.ts";
-import { type Collection, pagePlantsMax, wholeOf } from "../contract/contract.ts";
+import { type Collection, pagePlantsMax } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { operationName } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
@@ -15,9 +15,8 @@ import { orderOf, parseCursor, placeOf, sortParameters, toCursor } from "./sorte
 
 export function listOperation(collection: Collection): Operation {
   const { words, operations, list: shape } = collection;
-  const { create, list: described } = operations;
+  const { list: described } = operations;
   const listPath = described?.path ?? collection.path;
-  const response = described?.response ?? create.response ?? wholeOf(collection);
   const isByAfter = shape.paging === "after";
   const lastId = encodeURIComponent(String(collection.examples[0]?.id));
   const nextPage = { after: lastId, offset: 100, page: 2 }[shape.paging];
@@ -80,7 +79,6 @@ export function listOperation(collection: Collection): Operation {
         terms,
         after: place,
         offset,
-        response,
         size,
         bytesMax: pageBytesMax,
         url,

@@ -8,6 +8,7 @@ import {
   type Plant,
   pagePlantsMax,
   type Representation,
+  representationOf,
   valuesEqual,
   wholeOf,
 } from "../contract/contract.ts";
@@ -285,10 +286,8 @@ export function etagOf(resource: object): string {
 
 /** A resource with all that responses may have, as that to a GET writes it. */
 function wholeRepresentation(collection: Collection): Representation {
-  const { get, create } = collection.operations;
-  const whole = wholeOf(collection);
-  const { hasId, fields, urlName, wrapper } = whole;
-  return { ...(get?.response ?? create.response ?? whole), hasId, fields, urlName, wrapper };
+  const { hasId, fields, urlName, wrapper } = wholeOf(collection);
+  return { ...representationOf(collection, "get"), hasId, fields, urlName, wrapper };
 }
 
 function orThrow<Value>(value: Value): Exclude<Value, ApiError> {

@@ -3,7 +3,7 @@
 
 import { OperatorError } from "../base/operator-error.ts";
 import { unlessAborted } from "../base/time-limit.ts";
-import { type Collection, collectionOf, type Representation } from "../contract/contract.ts";
+import { type Collection, collectionOf, representationOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { StoreNode } from "./group-commit.ts";
 import { Groups, type RunGroup, Turns } from "./groups.ts";
@@ -25,13 +25,8 @@ export interface OperationStore {
    * that was acknowledged before, because its query starts after the call.
    */
   get(collection: Collection, id: PlantId): Promise<StoredPlant | undefined>;
-  /** Reads one plant as `get` does, as a response has it, with its URL where that has it. */
-  find(
-    collection: Collection,
-    response: Representation,
-    id: PlantId,
-    url: string,
-  ): Promise<FoundPlant | undefined>;
+  /** Reads one plant as `get` does, as the response of a GET has it, with its URL where that has it. */
+  find(collection: Collection, id: PlantId, url: string): Promise<FoundPlant | undefined>;
   /** Reads lists. Never delays creates. */
   readonly read: Pick<SqlConnection, "dialect" | "inTime" | "query"> & {
     page(query: PageQuery): Promise<Page>;
@@ -113,8 +108,8 @@ export async function openOperationStore(
         ? [await editOne(caller, some[0] as RecordedEdit)]
         : Promise.all(some.map((edit) => editOne(caller, edit))),
     get: async (collection, id) => groupsOf(collection, id).getsOf(collection).add(caller, id),
-    find: async (collection, response, id, url) =>
-      groupsOf(collection, id).findsOf(collection, response).add(caller, { id, url }),
+    find: async (collection, id, url) =>
+      groupsOf(collection, id).findsOf(collection).add(caller, { id, url }),
     read: {
       dialect: sql.dialect,
       inTime: sql.inTime,
@@ -183,7 +178,7 @@ class NodeGroups {
   readonly #node: StoreNode;
   readonly #single: ReadConnection;
   readonly #gets = new Map<Collection, Groups<PlantId, StoredPlant | undefined>>();
-  readonly #finds = new Map<Representation, Groups<Find, FoundPlant | undefined>>();
+  readonly #finds = new Map<Collection, Groups<Find, FoundPlant | undefined>>();
 
   constructor(node: StoreNode, store: PlantStore, single: ReadConnection) {
     this.#node = node;
@@ -206,20 +201,19 @@ class NodeGroups {
     return gets;
   }
 
-  findsOf(collection: Collection, response: Representation): Groups<Find, FoundPlant | undefined> {
-    let finds = this.#finds.get(response);
+  findsOf(collection: Collection): Groups<Find, FoundPlant | undefined> {
+    let finds = this.#finds.get(collection);
     if (finds === undefined) {
-      const hasUrls = response.urlName !== undefined;
+      const hasUrls = representationOf(collection, "get").urlName !== undefined;
       finds = this.#groups(async (calls) => {
         const texts = await this.#single.find({
           table: collection.table,
-          response,
           ids: calls.map(({ id }) => id),
           urls: hasUrls ? calls.map(({ url }) => url) : [],
         });
         return calls.map((_, index) => foundAt(texts, index));
       });
-      this.#finds.set(response, finds);
+      this.#finds.set(collection, finds);
     }
     return finds;
   }

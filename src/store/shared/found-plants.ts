@@ -1,6 +1,6 @@
 // Reads plants by their ids, and writes the JSON of each where the rows are, as page.ts does.
 
-import { type Contract, collectionOf, type Representation } from "../../contract/contract.ts";
+import { type Contract, collectionOf, representationOf } from "../../contract/contract.ts";
 import { responseJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { entityTag } from "./entity-tag.ts";
@@ -13,10 +13,9 @@ export interface FoundPlant {
   readonly tag: string;
 }
 
-/** The plants to find, and how they are written: plain data. */
+/** The plants to find: plain data. */
 export interface FoundQuery {
   readonly table: string;
-  readonly response: Representation;
   readonly ids: readonly PlantId[];
   /** The URL of each plant, where the response has it. */
   readonly urls: readonly string[];
@@ -29,11 +28,9 @@ export interface FoundQuery {
 export type FoundTexts = readonly (string | undefined)[];
 
 /** See ReadConnection.find. */
-export function* foundWork(
-  contract: Contract,
-  { table, response, ids, urls }: FoundQuery,
-): SqlWork<FoundTexts> {
+export function* foundWork(contract: Contract, { table, ids, urls }: FoundQuery): SqlWork<FoundTexts> {
   const collection = collectionOf(contract, table);
+  const response = representationOf(collection, "get");
   const [rows = []] = yield [plantsStatement(collection, ids)];
   const stored = byId(collection, rows as readonly StoredRow[]);
   const found = ids.map((id) => stored.get(id));

@@ -6,7 +6,7 @@ import {
   type Contract,
   collectionOf,
   type PlantColumns,
-  type Representation,
+  representationOf,
 } from "../../contract/contract.ts";
 import { itemUrl, responseJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
@@ -26,9 +26,8 @@ const shortOffsetMax = 10_000;
 /** Plants that are counted for each list. */
 const shortCountMax = 20_000;
 
-/** Where a page begins, how long it is at most, and how its plants are written: plain data. */
+/** Where a page begins, and how long it is at most: plain data. */
 export interface PageQuery extends ListQuery {
-  readonly response: Representation;
   /** Its plants. */
   readonly size: number;
   readonly bytesMax: number;
@@ -113,7 +112,7 @@ export function* pageWork(contract: Contract, traits: Traits, page: PageQuery, m
   const collection = collectionOf(contract, page.table);
   const { after, offset, size, bytesMax, conditions, terms } = page;
   const bytes = bytesSql(collection);
-  const { createdName, updatedName } = page.response;
+  const { createdName, updatedName } = representationOf(collection, "list");
   const columns = ((createdName ?? updatedName) === undefined ? plantColumns : storedColumns)(collection);
   // A page whose texts are short takes one statement, which scans too few plants for a time limit. A
   // filter would look for its plants twice.
@@ -163,13 +162,14 @@ export function* pageWork(contract: Contract, traits: Traits, page: PageQuery, m
  */
 function written(
   collection: Collection,
-  { response, size, bytesMax, url }: PageQuery,
+  { size, bytesMax, url }: PageQuery,
   rows: readonly Row[],
   isFull: boolean,
   end: PlantId | undefined,
   placeOf: (id: PlantId) => OrderPlace,
   isCut = false,
 ): Page {
+  const response = representationOf(collection, "list");
   const plants = rows.map((row) =>
     responseJson(collection, response, toPlant(collection, row), {
       ...("row_version" in row && timesOf(toStored(collection, row as StoredRow))),

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { Contract, Field } from "../../../src/contract/contract.ts";
+import { type Contract, type Field, representationOf } from "../../../src/contract/contract.ts";
 import { plantJson, toColumns, toValues } from "../../../src/contract/plant.ts";
 import { receivedContract, sentContract } from "../../../src/contract/sent-contract.ts";
 import { plantStoreSource } from "../../../src/openapi/default-contract.ts";
@@ -57,4 +57,27 @@ test("has the texts of an enum that look like null or like quotes", async () => 
     const text = own?.format(value) ?? "";
     expect([value, own?.parse(text), other?.parse(text)]).toEqual([value, value, value]);
   }
+});
+
+test("has what its reads return, and none of the checks of described parameters", async () => {
+  const document = JSON.parse(shelves({ name: { type: "string" } }).text);
+  const { post } = document.paths["/shelves"];
+  const parameters = [{ name: "X-Depth", in: "header", schema: { type: "integer", minimum: 1 } }];
+  const schema = { type: "object", properties: { name: { type: "string" } } };
+  const responseOf = (body: object) => ({
+    responses: { 200: { description: "It.", content: { "application/json": { schema: body } } } },
+  });
+  document.paths["/shelves"] = { parameters, post, get: responseOf({ type: "array", items: schema }) };
+  document.paths["/shelves/{id}"] = {
+    parameters: [...parameters, { name: "id", in: "path", required: true, schema: { type: "integer" } }],
+    get: responseOf(schema),
+  };
+  const contract = await readContract({ text: JSON.stringify(document) });
+  const [own, received] = [onlyCollection(contract), receivedFrom(contract)];
+  expect([own, received].map(({ operations }) => operations.create.checked?.length)).toEqual([1, undefined]);
+  for (const operation of ["get", "list"] as const)
+    expect([received, own].map((each) => representationOf(each, operation))).toMatchObject([
+      { hasId: false, fields: [true] },
+      { hasId: false, fields: [true] },
+    ]);
 });

@@ -1,7 +1,6 @@
 // Pages of plants that change between the statements of a page.
 
 import { expect, test } from "bun:test";
-import { wholeOf } from "../../../../src/contract/contract.ts";
 import { newMigration } from "../../../../src/store/migration/migration.ts";
 import { toEntries } from "../../../../src/store/plant-store.ts";
 import { type Page, type PageQuery, pageWork } from "../../../../src/store/shared/page.ts";
@@ -28,7 +27,6 @@ function readPage(change: string, query: Partial<PageQuery>, count = 9, ms = 1_0
   );
   const page: PageQuery = {
     table: "plants",
-    response: wholeOf(plantStore),
     conditions: [],
     // With an order a page takes two statements.
     terms: [{ key: "id", isDescending: false }],
