@@ -70,21 +70,40 @@ export async function findByKeys(
  * Reads a selection. A plant that is created or changed meanwhile is read as it was or as it is.
  * Rejects with an OperatorError.
  */
-export async function* readPlants(
+export function readPlants(
   collection: Collection,
   sql: SqlConnection,
-  { group, sinceId }: Selection = {},
+  selection: Selection = {},
+): AsyncGenerator<readonly Plant[]> {
+  return readSelected(collection, sql, selection, plantColumns(collection), toPlant);
+}
+
+/** Like readPlants, with creations and versions, whose columns take SQLite longer to read. */
+export function readStoredPlants(
+  collection: Collection,
+  sql: SqlConnection,
+  selection: Selection = {},
 ): AsyncGenerator<readonly StoredPlant[]> {
+  return readSelected(collection, sql, selection, storedColumns(collection), toStored);
+}
+
+async function* readSelected<Read extends Plant>(
+  collection: Collection,
+  sql: SqlConnection,
+  { group, sinceId }: Selection,
+  columns: string,
+  toSelected: (collection: Collection, row: StoredRow) => Read,
+): AsyncGenerator<readonly Read[]> {
   const { groupField, table } = collection;
   let count = firstPagePlants;
   for (let after = sinceId; ; ) {
     const rows: readonly StoredRow[] = await sql.query<StoredRow>(
-      `SELECT ${storedColumns(collection)} FROM "${table}" ${after === undefined ? "" : "WHERE id > $1"} ORDER BY id LIMIT ${count}`,
+      `SELECT ${columns} FROM "${table}" ${after === undefined ? "" : "WHERE id > $1"} ORDER BY id LIMIT ${count}`,
       after === undefined ? [] : [after],
     );
     const last = rows.at(-1)?.id;
     if (last === undefined) return;
-    const plants = rows.map((row) => toStored(collection, row));
+    const plants = rows.map((row) => toSelected(collection, row));
     const isSelected = ({ values }: Plant) =>
       groupField !== undefined && values[collection.fields.indexOf(groupField)] === group;
     const selected = group === undefined ? plants : plants.filter(isSelected);

@@ -1,6 +1,6 @@
 // Exports plants as text in a format.
 
-import type { Collection, Field } from "../contract/contract.ts";
+import type { Collection, Field, Plant } from "../contract/contract.ts";
 import { plantJson } from "../contract/plant.ts";
 import { creatorNames } from "../plants/stored-plants.ts";
 import type { StoredPlant } from "../store/shared/plant-rows.ts";
@@ -9,48 +9,62 @@ import { creationNames } from "./csv.ts";
 import { type ExportedMembers, exportedMembers, formatCsvCell, formatCsvRecord } from "./csv-records.ts";
 import type { FormatName } from "./format-names.ts";
 
-/**
- * The text of plants in a format, in chunks.
- *
- * @param creators reads the names of those who created the plants, for a text with these and the times.
- */
+/** The text of plants in a format, in chunks. */
 export async function* exportText(
   collection: Collection,
-  plants: AsyncIterable<readonly StoredPlant[]>,
+  plants: AsyncIterable<readonly Plant[]>,
   format: FormatName,
-  creators?: Pick<SqlConnection, "query">,
 ): AsyncGenerator<string> {
   const members = exportedMembers(collection);
-  const csvOf = (plant: StoredPlant, names: CreatorNames | undefined) => {
-    const record = formatCsvRecord(collection, plant, members);
-    return names ? `${record},${creationCells(plant, names)}` : record;
-  };
-  const jsonOf = (plant: StoredPlant, names: CreatorNames | undefined) =>
-    names ? withCreationJson(collection, plant, names) : plantJson(collection, plant);
-  const textOf = { ndjson: jsonOf, csv: csvOf }[format];
-  if (format === "csv") yield headerOf(collection, members, creators !== undefined);
+  const formatPlant = { ndjson: plantJson, csv: formatCsvRecord }[format];
+  if (format === "csv") yield headerOf(exportedNames(collection, members));
   for await (const some of plants) {
-    const names = creators && (await creatorNames(creators, some));
     // Concatenated, which takes half the time of an array and join.
     let text = "";
-    for (const plant of some) text = `${text}${textOf(plant, names)}\n`;
+    for (const plant of some) text = `${text}${formatPlant(collection, plant, members)}\n`;
     yield text;
   }
 }
 
-function headerOf(collection: Collection, members: ExportedMembers, hasCreation: boolean): string {
-  const { id, fields } = collection;
+/**
+ * Like exportText, with fields of when and by whom a plant was created.
+ *
+ * @param sql reads the names of those.
+ */
+export async function* exportTextWithCreation(
+  collection: Collection,
+  plants: AsyncIterable<readonly StoredPlant[]>,
+  format: FormatName,
+  sql: Pick<SqlConnection, "query">,
+): AsyncGenerator<string> {
+  const formatPlant = { ndjson: withCreationJson, csv: withCreationRecord }[format];
+  const members = exportedMembers(collection);
+  if (format === "csv") yield headerOf([...exportedNames(collection, members), ...creationNames(collection)]);
+  for await (const some of plants) {
+    const names = await creatorNames(sql, some);
+    yield some.map((plant) => `${formatPlant(collection, plant, names, members)}\n`).join("");
+  }
+}
+
+function exportedNames({ id, fields }: Collection, members: ExportedMembers): string[] {
   const namesOf = (field: Field) => (members.get(field) ?? []).map((path) => [field.name, ...path].join("."));
-  const own = [id.name, ...fields.flatMap((field) => [...namesOf(field), field.name])];
-  const names = hasCreation ? [...own, ...creationNames(collection)] : own;
+  return [id.name, ...fields.flatMap((field) => [...namesOf(field), field.name])];
+}
+
+function headerOf(names: readonly string[]): string {
   return `${names.map((name) => formatCsvCell(name)).join()}\n`;
 }
 
-/** The cells of when and by whom a plant was created; empty for what is not known. */
-function creationCells(plant: StoredPlant, names: CreatorNames): string {
-  return creationOf(plant, names)
-    .map((value) => formatCsvCell(value ?? undefined))
-    .join();
+/** A record of CSV with when and by whom the plant was created. */
+function withCreationRecord(
+  collection: Collection,
+  plant: StoredPlant,
+  names: CreatorNames,
+  members: ExportedMembers,
+): string {
+  // The cell of an unknown value is empty.
+  const cells = creationOf(plant, names).map((value) => formatCsvCell(value ?? undefined));
+  return [formatCsvRecord(collection, plant, members), ...cells].join();
 }
 
 /** A plant as JSON, with when and by whom it was created. */

@@ -7,7 +7,7 @@ import type { Collection, ContractSource, Values } from "../../src/contract/cont
 import { parsePlantJson } from "../../src/contract/plant.ts";
 import { compiler } from "../../src/openapi/compiler.ts";
 import { EditRun } from "../../src/plants/edits.ts";
-import { readPlants } from "../../src/plants/stored-plants.ts";
+import { readPlants, readStoredPlants } from "../../src/plants/stored-plants.ts";
 import type { ServerStore } from "../../src/store/group-commit.ts";
 import { storeAt } from "../../src/store/open-store.ts";
 import { type PlantStore, toEntries } from "../../src/store/plant-store.ts";
@@ -93,7 +93,8 @@ export async function exported(database: string): Promise<string> {
 
 /** All plants of a store, with their creations and versions. */
 export async function storedPlants(database: string): Promise<StoredPlant[]> {
-  const read = (sql: SqlConnection, collection: Collection) => Array.fromAsync(readPlants(collection, sql));
+  const read = (sql: SqlConnection, collection: Collection) =>
+    Array.fromAsync(readStoredPlants(collection, sql));
   return (await reading(database, read)).flat();
 }
 

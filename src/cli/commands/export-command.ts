@@ -5,9 +5,9 @@ import { appendFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { OperatorError } from "../../base/operator-error.ts";
-import type { Collection } from "../../contract/contract.ts";
+import type { Collection, Plant } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import { readPlants } from "../../plants/stored-plants.ts";
+import { readPlants, readStoredPlants } from "../../plants/stored-plants.ts";
 import { parseId } from "../../process/config/parsers.ts";
 import type { Config } from "../../process/config/resolve.ts";
 import { host } from "../../process/host.ts";
@@ -15,7 +15,7 @@ import { formatCount, printError, printStored, unwritten } from "../../process/o
 import type { PlantStore } from "../../store/plant-store.ts";
 import type { SqlConnection } from "../../store/sql-connection.ts";
 import { fileNameOf } from "../../transfer/collection-files.ts";
-import { exportText } from "../../transfer/export.ts";
+import { exportText, exportTextWithCreation } from "../../transfer/export.ts";
 import { PartialFile } from "../../transfer/partial-file.ts";
 import { Progress } from "../../transfer/progress.ts";
 import { withSettings } from "../command-options.ts";
@@ -110,14 +110,16 @@ function textsOf(
   counted: { count: number },
   progress: Progress,
 ): AsyncGenerator<string> {
-  async function* counting() {
-    for await (const some of readPlants(collection, sql, selection)) {
+  async function* counting<Read extends Plant>(plants: AsyncIterable<readonly Read[]>) {
+    for await (const some of plants) {
       yield some;
       counted.count += some.length;
       progress.update(counted.count, undefined);
     }
   }
-  return exportText(collection, counting(), format, withCreation ? sql : undefined);
+  return withCreation
+    ? exportTextWithCreation(collection, counting(readStoredPlants(collection, sql, selection)), format, sql)
+    : exportText(collection, counting(readPlants(collection, sql, selection)), format);
 }
 
 /** The value of the group that is exported; undefined for all. */
