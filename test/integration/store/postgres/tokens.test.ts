@@ -1,6 +1,6 @@
 // Tokens on PostgreSQL: commits without a response, and a database that is down.
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { compiler } from "../../../../src/openapi/compiler.ts";
 import { storeAt } from "../../../../src/store/open-store.ts";
 import { ConsoleClient } from "../../../support/console.ts";
@@ -9,12 +9,9 @@ import { freshId, plantJson, post } from "../../../support/http.ts";
 import { PostgresServer } from "../../../support/postgres.ts";
 import { RunningServer } from "../../../support/server.ts";
 
-// Its own: one test makes it wait for a standby that never comes, and cancels the commits of others;
-// the next one stops it.
-const own = await PostgresServer.start();
-afterAll(() => own[Symbol.asyncDispose]());
-
 test("the retry of a rotation whose commit had no response finds it done", async () => {
+  // Its own, as it waits for a standby that never comes.
+  await using own = await PostgresServer.start();
   const { name, address } = await own.newDatabase();
   await using store = await storeAt(`${address}?statement_timeout=1&retry_timeout=60`).open(
     "create",
@@ -58,6 +55,7 @@ test("the retry of a rotation whose commit had no response finds it done", async
 });
 
 test("while its database is down, a server's console says so, and it stops with exit code 0", async () => {
+  await using own = await PostgresServer.start();
   const server = await RunningServer.startInProcess({
     database: `${own.address("postgres")}?retry_timeout=1`,
   });
