@@ -151,7 +151,7 @@ class PlantChanges {
   run<Result>(caller: string, work: () => Promise<Result>): Promise<Result> {
     let running: Promise<Result>;
     if (this.#count++ === 0) {
-      running = work();
+      running = Promise.try(work);
       this.#first = { caller, running };
     } else running = this.#turnsAfterFirst().run(caller, work);
     return running.finally(() => {

@@ -108,7 +108,9 @@ export class ListScan {
         )),
       );
       if (rows.length >= rowsMax) break;
-      if (skipped > 0 && part !== parts.at(-1))
+      // One that was read comes after all that are left out, whatever is deleted meanwhile.
+      if (rows.length > 0) skipped = 0;
+      else if (skipped > 0 && part !== parts.at(-1))
         skipped -= Math.min(
           skipped,
           yield* this.#count((bind) => this.#from(bind, part.between(bind, after))),
