@@ -23,30 +23,36 @@ export function ruleCheck(contract: Contract): (rule: Rule) => void {
   const fields = matchableFields(contract);
   const operations = operationNames(contract);
   let examples: ReturnType<typeof examplesOf> | undefined;
-  const hasExample = (name: string) => {
+  const exampleNames = () => {
     examples ??= examplesOf(contract, contract.basePath);
-    return collections.some((collection) => examples?.(collection).byName.has(name));
+    return collections.flatMap((collection) => [...(examples?.(collection).byName.keys() ?? [])]);
   };
   return ({ match = {}, outcome: { example } }) => {
     const { collection, operation, id } = match;
-    if (collection !== undefined && !collections.some((each) => controlName(each) === collection))
-      throw noSuch("collection", collection);
-    if (operation !== undefined && !operations.includes(operation)) throw noSuch("operation", operation);
+    if (collection !== undefined) assertKnown("collection", collection, collections.map(controlName));
+    if (operation !== undefined) assertKnown("operation", operation, operations);
     if (id !== undefined && !collections.some((each) => each.id.type.parse(String(id)) !== undefined))
       throw new BadRequestError(`No resource can have the id ${toExactJson(id)}.`);
     for (const [name, value] of Object.entries(match).filter(([name]) => !ownConditions.includes(name))) {
       const named = fields.filter((field) => field.name === name);
-      if (named.length === 0) throw noSuch("condition", name);
+      assertKnown("condition", name, [...ownConditions, ...fields.map((field) => field.name)]);
       const sent = sentText(toExactJson(value));
       if (named.every(({ type }) => fromJson(typeOfKind(type.kind), sent) === undefined))
         throw new BadRequestError(`${JSON.stringify(name)} is never ${toExactJson(value)}.`);
     }
-    if (example !== undefined && !hasExample(example)) throw noSuch("example", example);
+    if (example !== undefined) assertKnown("example", example, exampleNames());
   };
 }
 
-function noSuch(what: string, name: string): BadRequestError {
-  return new BadRequestError(`There is no ${what} ${JSON.stringify(name)} in the contract.`);
+/** Names in a message. */
+const namesMax = 20;
+
+function assertKnown(what: string, name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  const names = [...new Set(known)];
+  const others = names.length > namesMax ? [...names.slice(0, namesMax), "…"] : names;
+  const only = names.length === 0 ? "" : `, only ${others.join(", ")}`;
+  throw new BadRequestError(`There is no ${what} ${JSON.stringify(name)} in the contract${only}.`);
 }
 
 /** The names of operations: those of the description, and those that the server gives others. */

@@ -1,5 +1,5 @@
 // Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each
-// version npm run test:postgres. All files share one PostgreSQL server, and run in four processes more
+// version npm run test:postgres. All files share one PostgreSQL server, and run in one process more
 // than there are processors, since many wait for a disk or a timer, the slowest files first. Prints
 // what fails and how to run it alone, what is skipped and why, the slowest files, and the counts,
 // which .ci/run adds up.
@@ -132,7 +132,7 @@ async function runTier(
     process.execPath,
     [
       "test",
-      `--parallel=${availableParallelism() + 4}`,
+      `--parallel=${availableParallelism() + 1}`,
       `--timeout=${testMsMax}`,
       `--timings=${timings}`,
       "--only-failures",

@@ -79,7 +79,7 @@ describe("a start", () => {
       ["null", "The body is not valid: it must be an object."],
       [
         '{"rules":[{"match":{"tga":"x"},"outcome":{"error":50300}}]}',
-        'There is no condition "tga" in the contract.',
+        'There is no condition "tga" in the contract, only collection, method,',
       ],
     ] as const) {
       writeFileSync(file, text);

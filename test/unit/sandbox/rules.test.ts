@@ -73,14 +73,23 @@ describe("validation", () => {
 
   test.each<[Rule, string]>([
     [{ outcome: overloaded, match: { id: 2n ** 63n } }, "No resource can have the id 9223372036854775808."],
-    [{ outcome: overloaded, match: { tga: "x" } as object }, 'There is no condition "tga" in the contract.'],
+    [
+      { outcome: overloaded, match: { tga: "x" } as object },
+      'There is no condition "tga" in the contract, only collection, method, operation, path, headers, body, id, share, name, tag.',
+    ],
     [{ outcome: overloaded, match: { name: 5 } as object }, '"name" is never 5.'],
     [
       { outcome: overloaded, match: { collection: "pots" } },
-      'There is no collection "pots" in the contract.',
+      'There is no collection "pots" in the contract, only plants.',
     ],
-    [{ outcome: overloaded, match: { operation: "grow" } }, 'There is no operation "grow" in the contract.'],
-    [{ outcome: { example: "withTags" } }, 'There is no example "withTags" in the contract.'],
+    [
+      { outcome: overloaded, match: { operation: "grow" } },
+      'There is no operation "grow" in the contract, only createPlant.',
+    ],
+    [
+      { outcome: { example: "withTags" } },
+      'There is no example "withTags" in the contract, only withTag, withoutTag, invalidPlant, badRequest, invalidJson, unstorableText, conflict, missing, notAccepted, notFound, methodNotAllowed, requestTimeout, tooLarge, unsupportedMediaType, tooManyRequests, internalError, overloaded.',
+    ],
   ])("a rule that fits nothing in the contract %#", (rule, message) => {
     expect(() => rulesOf(rule)).toThrow(new Error(message));
   });
