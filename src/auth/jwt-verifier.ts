@@ -68,12 +68,14 @@ interface VerifiedToken {
   readonly expiresAt: number;
 }
 
+const newCache = () => new BoundedMap<string, VerifiedToken>(verifiedTokensMax);
+
 export class JwtVerifier {
   readonly #provider: IdentityProvider;
   readonly #keys: ProviderKeys;
   readonly #now: () => number;
   /** Keyed by hash. Emptied when a key is gone: none outlives its key. */
-  #verified = new BoundedMap<string, VerifiedToken>(verifiedTokensMax);
+  #verified = newCache();
   #verifications = 0;
   #keyLookups = 0;
 
@@ -81,7 +83,7 @@ export class JwtVerifier {
   constructor(provider: IdentityProvider, now: () => number, emit: Emit) {
     this.#provider = provider;
     this.#keys = new ProviderKeys(provider, emit, () => {
-      this.#verified = new BoundedMap(verifiedTokensMax);
+      this.#verified = newCache();
     });
     this.#now = now;
   }

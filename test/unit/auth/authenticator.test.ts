@@ -55,3 +55,14 @@ test("what cannot be a token is rejected without a look into the store", () => {
       unknownToken,
     );
 });
+
+test("the token of 1,024 credentials is remembered, and the oldest are forgotten for others", async () => {
+  const cache = new TokenCache(store.tokens, Date.now, () => undefined);
+  await cache.start();
+  for (let spaces = 0; spaces <= 1_024; spaces++)
+    await cache.callerByToken(token, `Bearer ${" ".repeat(spaces)}${token}`);
+  const isRemembered = (spaces: number) =>
+    cache.callerByCredentials(`Bearer ${" ".repeat(spaces)}${token}`) !== undefined;
+  expect([0, 1, 1_024].map(isRemembered)).toEqual([false, true, true]);
+  await cache.stop();
+});

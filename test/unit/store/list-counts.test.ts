@@ -26,6 +26,21 @@ test("a long count is remembered for a time that follows from its own", async ()
   expect(await counts.total("all", count)).toBe(3);
 });
 
+test("the counts of 1,000 lists are remembered, and the oldest is forgotten for another", async () => {
+  using _ = spyOn(performance, "now").mockReturnValue(1_000);
+  const counts = new ListCounts();
+  const counted: string[] = [];
+  const total = (key: number) =>
+    counts.total(`${key}`, async () => {
+      counted.push(`${key}`);
+      return { total: 7, ms: 100 };
+    });
+  for (let key = 0; key <= 1_000; key++) await total(key);
+  counted.length = 0;
+  for (const key of [1_000, 2, 0]) expect(await total(key)).toBe(7);
+  expect(counted).toEqual(["0"]);
+});
+
 test("a count that fails fails those who wait, and is made again", async () => {
   const counts = new ListCounts();
   const fail = () => Promise.reject(new Error("gone"));

@@ -6,6 +6,17 @@ import type { PlantStore } from "../../../src/store/plant-store.ts";
 import type { Page, PageQuery, ReadConnection } from "../../../src/store/shared/page.ts";
 import { plantStore } from "../../support/contracts.ts";
 
+const all: PageQuery = {
+  table: "plants",
+  conditions: [],
+  terms: [],
+  after: undefined,
+  offset: 0,
+  size: 100,
+  bytesMax: 1_000,
+  url: "/plants",
+};
+
 test("a list that takes long goes on in parts of one page, and ends after a second with where to go on", async () => {
   let now = 0;
   using _ = spyOn(performance, "now").mockImplementation(() => now);
@@ -27,20 +38,7 @@ test("a list that takes long goes on in parts of one page, and ends after a seco
   const store = { contract: plantStore, openSql: async () => sql } as unknown as PlantStore;
   await using resources = new AsyncDisposableStack();
   const lists = new ListReads(store, sql, resources, 10_000);
-  const page = await lists.page(
-    "caller",
-    {
-      table: "plants",
-      conditions: [],
-      terms: [],
-      after: undefined,
-      offset: 0,
-      size: 100,
-      bytesMax: 1_000,
-      url: "/plants",
-    },
-    undefined,
-  );
+  const page = await lists.page("caller", all, undefined);
   // A short turn, and then those of a second.
   expect(asked).toHaveLength(11);
   expect(asked.slice(0, 3).map(({ after, size, bytesMax }) => [after?.id, size, bytesMax])).toEqual([
@@ -50,4 +48,25 @@ test("a list that takes long goes on in parts of one page, and ends after a seco
   ]);
   expect(page).toMatchObject({ count: 11, hasMore: true, rest: { after: { id: 11n } } });
   expect(JSON.parse(page.json)).toHaveLength(11);
+});
+
+test("as many calls are under way as a connection allows, and others wait: those that take long on one of their own", async () => {
+  const most = { quick: 0, slow: 0 };
+  const underWay = { quick: 0, slow: 0 };
+  const found = { json: "[]", count: 0, end: undefined, hasMore: false, isFull: false, isCutShort: false };
+  const connection = (kind: "quick" | "slow") =>
+    ({
+      shortCallsMax: 3,
+      callsMax: 2,
+      async page({ after, offset }: PageQuery): Promise<Page> {
+        most[kind] = Math.max(most[kind], ++underWay[kind]);
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay[kind]--;
+        return { ...found, rest: kind === "quick" ? { after, offset } : undefined };
+      },
+    }) as unknown as ReadConnection;
+  const store = { contract: plantStore, openSql: async () => connection("slow") } as unknown as PlantStore;
+  const lists = new ListReads(store, connection("quick"), new AsyncDisposableStack(), 10_000);
+  await Promise.all(Array.from({ length: 20 }, (_, call) => lists.page(`caller ${call}`, all, undefined)));
+  expect(most).toEqual({ quick: 3, slow: 2 });
 });

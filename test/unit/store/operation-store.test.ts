@@ -1,10 +1,15 @@
-// Changes of plants by operations: those of one plant take turns.
+// Changes of plants by operations: those of one plant take turns, and others share groups.
 
 import { expect, spyOn, test } from "bun:test";
 import { compiler } from "../../../src/openapi/compiler.ts";
 import { openOperationStore } from "../../../src/store/operation-store.ts";
+import type { PlantStore } from "../../../src/store/plant-store.ts";
+import type { ReadConnection } from "../../../src/store/shared/page.ts";
+import type { RecordedEdit } from "../../../src/store/shared/plant-edit.ts";
+import type { RecordedTransaction } from "../../../src/store/shared/transaction.ts";
 import { SqliteStore } from "../../../src/store/sqlite/store.ts";
 import { plantStore } from "../../support/contracts.ts";
+import { nextTurn } from "../../support/eventually.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { unexpected } from "../../support/stored-plants.ts";
 
@@ -27,4 +32,31 @@ test("changes of one plant run one after the other, those of others meanwhile, a
   await Promise.all(changes);
   const turns = set.mock.contexts[set.mock.calls.findIndex(([key]) => key === "plants 1")];
   expect((turns as Map<unknown, unknown>).size).toBe(0);
+});
+
+test("a group has at most 64 edits, and as many transactions are under way as the engine allows", async () => {
+  const groups: number[] = [];
+  let [underWay, most] = [0, 0];
+  const store = {
+    contract: plantStore,
+    openSql: async () => ({ callsMax: 3, [Symbol.asyncDispose]: async () => undefined }),
+    async edit(edits: readonly RecordedEdit[]) {
+      groups.push(edits.length);
+      return edits.map(() => "edited");
+    },
+    async transact() {
+      most = Math.max(most, ++underWay);
+      await nextTurn();
+      underWay--;
+      return "edited";
+    },
+  } as unknown as PlantStore;
+  await using resources = new AsyncDisposableStack();
+  const storeOf = await openOperationStore(store, {} as ReadConnection, resources);
+  const edit = { table: plantStore.table, edit: { id: 1n } } as unknown as RecordedEdit;
+  await storeOf("caller").edit(Array(150).fill(edit));
+  expect(groups).toEqual([1, 64, 64, 21]);
+  const transaction = {} as RecordedTransaction;
+  await Promise.all(Array.from({ length: 20 }, () => storeOf("caller").transact(transaction)));
+  expect(most).toBe(3);
 });

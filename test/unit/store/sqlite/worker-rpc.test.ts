@@ -1,6 +1,6 @@
 // Calls to a worker: whatever happens to the worker, each call settles.
 
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { WorkerClient } from "../../../../src/store/sqlite/worker-rpc.ts";
 import { settled } from "../../../support/settled.ts";
 
@@ -18,4 +18,27 @@ test("calls reject when the worker ends without an error, and later ones too", a
     expect(result).toMatchObject({ status: "rejected", reason: { message: "The SQLite worker ended" } });
   expect((await failed.promise).message).toBe("The SQLite worker ended");
   expect(await settled(worker.open())).toThrow("The SQLite worker ended");
+});
+
+test("a call is sent when the one before has its response, and a short one while another short one runs", async () => {
+  const sent: string[] = [];
+  const thread = {
+    postMessage: ({ method }: { method: string }) => sent.push(method),
+    addEventListener: () => undefined,
+    terminate: () => undefined,
+    onmessage: (_: { data: object }) => undefined,
+  };
+  using _ = spyOn(globalThis, "Worker").mockImplementation((() => thread) as never);
+  type Opening = () => Promise<{ reader: Record<"page" | "query", () => Promise<void>> }>;
+  const worker = new WorkerClient<Opening>(new URL("file:///none"), { name: "sql", short: ["page"] });
+  const { reader } = worker.served;
+  const calls = (["query", "query", "page", "page", "page", "query"] as const).map((name) => reader[name]());
+  const sentWith = calls.map(() => {
+    const count = sent.length;
+    thread.onmessage({ data: { kind: "result", result: undefined } });
+    return count;
+  });
+  expect(sentWith).toEqual([1, 2, 5, 5, 5, 6]);
+  await Promise.all(calls);
+  worker.end(true);
 });
