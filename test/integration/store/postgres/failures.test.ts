@@ -80,7 +80,7 @@ test("a statement that a hanging host does not answer is connectionLost", async 
 
 test("after one idle connection was found dead, the others are not tried", async () => {
   using proxy = await startHangingProxy(database.port);
-  const pool = connect(proxy.port, { statementMs: 200, connectMs: 1_000 });
+  const pool = connect(proxy.port, { connectMs: 1_000 });
   await Promise.all([1, 2].map(() => pool.query("SELECT pg_sleep(0.1)")));
   proxy.hang();
   expect(await pool.check().catch(classifyError)).toBe("connectionLost");
