@@ -1,6 +1,5 @@
 // TCP connections that send and receive raw bytes, and the responses in them.
 
-import { parseResponse } from "../../packages/conformance/src/wire/response-parser.ts";
 import type { Target } from "./http.ts";
 
 export class RawConnection {
@@ -169,12 +168,40 @@ export interface RawAnswers {
 /** Parses the responses of a server that was not asked for HEAD. */
 export function rawAnswers(received: string): RawAnswers {
   const answers: RawAnswer[] = [];
-  for (let rest = Buffer.from(received, "latin1"); ; ) {
-    const expected = { method: "POST", isEnded: true, bodyBytesMax: received.length };
-    const parsed = parseResponse(rest, expected);
-    if (parsed === undefined || "problem" in parsed) return { answers, rest: rest.toString("latin1") };
-    const { status, headers, body } = parsed.part;
-    answers.push({ status, headers: new Map(headers), body: Buffer.from(body).toString("latin1") });
-    rest = rest.subarray(parsed.end);
+  for (let rest = received; ; ) {
+    const [head] = /^HTTP\/1\.[01] \d{3}.*?\r\n\r\n/s.exec(rest) ?? [];
+    if (head === undefined) return { answers, rest };
+    const status = Number(head.slice(9, 12));
+    const headers = new Map(
+      head
+        .trimEnd()
+        .split("\r\n")
+        .slice(1)
+        .map((line) => [line.replace(/:.*/, "").toLowerCase(), line.replace(/^[^:]*: */, "")] as const),
+    );
+    const after = rest.slice(head.length);
+    const read = bodyOf(status, headers, after);
+    if (read === undefined) return { answers, rest };
+    if (status >= 200) answers.push({ status, headers, body: read.body });
+    rest = after.slice(read.bytes);
   }
+}
+
+/** The body of a response, and the bytes that it takes; undefined if it is incomplete. */
+function bodyOf(status: number, headers: RawAnswer["headers"], text: string) {
+  if (status < 200 || status === 204 || status === 304) return { body: "", bytes: 0 };
+  if (headers.has("transfer-encoding")) {
+    let body = "";
+    for (let at = 0; ; ) {
+      const [line, size = ""] = /^([\da-f]+)\r\n/i.exec(text.slice(at, at + 16)) ?? [];
+      if (line === undefined) return undefined;
+      const start = at + line.length;
+      at = start + Number.parseInt(size, 16) + 2;
+      if (text.slice(at - 2, at) !== "\r\n") return undefined;
+      if (at === start + 2) return { body, bytes: at };
+      body += text.slice(start, at - 2);
+    }
+  }
+  const bytes = Number(headers.get("content-length") ?? text.length);
+  return bytes <= text.length ? { body: text.slice(0, bytes), bytes } : undefined;
 }

@@ -50,9 +50,9 @@ export function nameOf(option: string): OptionName {
   return option.replace(/^--| <.*/g, "") as OptionName;
 }
 
-export const help = `The run creates plants with random ids, which the report names, and changes and
-deletes only those. Other users of a machine can read the arguments of a
-command, so give a token that matters as PLANTSTORE_CONFORMANCE_TOKEN.
+export const help = `The run creates plants with random ids, and changes and deletes only those. Other
+users of a machine can read the arguments of a command, so give a token that
+matters as PLANTSTORE_CONFORMANCE_TOKEN.
 
 Exit codes: 0 if every rule that was checked holds, 1 if one does not, 2 if the
 command was called incorrectly, 3 if the server, or with --strict one of the

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import type { Outcome } from "../../../packages/conformance/src/run/run.ts";
-import { checkConformance, reportText, rulesNamed, rulesOf } from "../../support/conformance.ts";
+import { checkConformance, reportText, rulesNamed } from "../../support/conformance.ts";
 
 const token = "s3cret";
 
@@ -125,29 +125,6 @@ test("cases that cannot be told from a conflict are named, where the others hold
   );
 });
 
-test("a server that accepts whatever it can read stores ids that the report names, and no other, and loses none", async () => {
-  const stored = new Set<bigint>();
-  const methods = new Set<string>();
-  await using server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => {
-      methods.add(request.method);
-      const [, id] = /id['"]\s*:\s*["+]?(-?\d+)\s*[,}"]/.exec(await request.text()) ?? [];
-      if (id !== undefined) stored.add(BigInt(id));
-      return Response.json({ name: "Monstera" });
-    },
-  });
-  const { ids } = await checkConformance(
-    { url: server.url.href, token },
-    { rules: [...rulesOf("contract"), ...rulesOf("ids"), ...rulesOf("errors")] },
-  );
-  const [limit, named] = [2n ** 63n, (id: bigint) => ids.some(({ from, to }) => from <= id && id <= to)];
-  const unnamed = [...stored].filter((id) => !named(id) && -limit < id && id < limit - 1n);
-  expect(unnamed).toEqual([0n]);
-  expect([...methods].toSorted()).toEqual(["GET", "OPTIONS", "PATCH", "POST"]);
-});
-
 test("a server that is busy at times is waited for", async () => {
   let requests = 0;
   await using server = serve(({ name, tag }) => {
@@ -156,7 +133,6 @@ test("a server that is busy at times is waited for", async () => {
   });
   const rules = rulesNamed("contract.create", "contract.scheme-case");
   const report = await checkConformance({ url: server.url.href, token }, { rules });
-  // A 503 that reached the rule would be named as intermittent.
   const held = report.results.filter(({ outcome, reason }) => outcome === "holds" && reason === undefined);
   if (held.length < rules.length) throw new Error(reportText(report));
   expect(requests).toBeGreaterThan(rules.length + 3);
@@ -208,14 +184,9 @@ test("what builds on a plain create that goes wrong is blocked, and what does no
     headers.has("authorization") ? Response.json({ name: "an example" }) : errorOf(1, "no token", 401),
   );
   const blocked = ["contract.text-unchanged", "ids.negative", "idempotence.same-again"];
-  const { results } = await reportOf(
-    server.url,
-    "contract.create",
-    "contract.token-of-each-request",
-    ...blocked,
-  );
+  const { results } = await reportOf(server.url, "contract.create", "contract.token-required", ...blocked);
   expect(results.map(({ outcome }) => outcome)).toEqual(["fails", "fails", "blocked", "blocked", "blocked"]);
-  expect(results[1]?.failures.map((failure) => failure.case)).toEqual(["an unknown token"]);
+  expect(results[1]?.failures.map((failure) => failure.case)).toContain("an unknown token");
   expect(results[2]?.reason).toBe("blocked by contract.create");
 });
 
@@ -226,16 +197,6 @@ test("a rejection does not count if the same request without the fault is reject
   const { results } = await reportOf(server.url, "contract.invalid-members");
   expect(results[0]?.reason).toStartWith("blocked: the same request without the fault is rejected, too: ");
   expect(results[0]?.reason).toContain('"tag": 5');
-});
-
-test("a 5xx that does not come again is named as intermittent, and no rule is blamed", async () => {
-  let requests = 0;
-  await using server = serveOr(() => (++requests === 5 ? errorOf(1, "oops", 500) : undefined));
-  const { results } = await reportOf(server.url, "contract.text-unchanged");
-  expect(results[0]).toMatchObject({
-    outcome: "holds",
-    reason: expect.stringMatching(/^intermittent: .* 500, and not when it was tried again$/),
-  });
 });
 
 test("texts that look alike are shown with code points", async () => {

@@ -14,9 +14,6 @@ import { openedStore } from "../../support/stored-plants.ts";
 import { type Bug, startBuggyServer } from "./buggy-server.ts";
 import { habits, planted } from "./bugs.ts";
 
-/** A Request of Bun has no unknown method: the server of the bugs makes a GET of it. */
-const notForwarded = "http.unknown-method";
-
 /** Rules that no request provokes for certain, or that have nothing to try with a list. */
 const mayBeSkipped = ["errors.retry-after", "errors.other-method"];
 
@@ -67,7 +64,7 @@ for (const { contract, text, bugs, leftOut } of planted)
     });
 
     test("the server of the bugs keeps all rules if it has none", async () => {
-      const ids = service.rules.map(({ id }) => id).filter((id) => id !== notForwarded);
+      const ids = service.rules.map(({ id }) => id);
       const { results } = await service.check({ breaks: [] }, ids);
       const unchecked = results.filter(({ outcome }) => outcome !== "holds");
       expect(
@@ -78,12 +75,8 @@ for (const { contract, text, bugs, leftOut } of planted)
     test.concurrent.each(Object.entries(bugs))("the rules find the bug: %s", async (_, bug) => {
       const more = bug.breaks.join() === "contract.as-described" ? provoking : [];
       const report = await service.check(bug, [...bug.breaks, ...more]);
-      const fails = report.results.filter(({ outcome }) => outcome === "fails").map(({ rule }) => rule.id);
-      // A rule that fails only for the cause that another one names is blocked by it.
       const found = report.results.filter(
-        ({ rule: { id }, outcome, reason = "" }) =>
-          bug.breaks.includes(id) &&
-          (outcome === "fails" || fails.some((other) => reason === `blocked by ${other}`)),
+        ({ rule: { id }, outcome }) => bug.breaks.includes(id) && outcome === "fails",
       );
       const tried = bug.breaks.filter((each) => service.rules.some(({ id }) => id === each));
       if (found.length < tried.length || tried.length === 0) throw new Error(reportText(report));
@@ -95,20 +88,6 @@ for (const { contract, text, bugs, leftOut } of planted)
     test.concurrent.each(habits)("a server that %s keeps %p", async (_, keeps, habit) => {
       const report = await service.check(habit, keeps);
       if (report.results.some(({ outcome }) => outcome !== "holds")) throw new Error(reportText(report));
-    });
-
-    test("errors of another shape block the rules of single errors", async () => {
-      const codes = ["errors.invalid-json", "errors.token", "errors.unknown-path"];
-      const rules = ["contract.as-described", "contract.token-required", "errors.body-members", ...codes];
-      const { results } = await service.check(bugNamed("returnsProblemDetails"), rules);
-      expect(
-        Object.fromEntries(results.map(({ rule, outcome, reason }) => [rule.id, reason ?? outcome])),
-      ).toEqual({
-        "contract.as-described": "fails",
-        "contract.token-required": "holds",
-        "errors.body-members": "fails",
-        ...Object.fromEntries(codes.map((id) => [id, "blocked by contract.as-described"])),
-      });
     });
 
     test("that an invalid request is accepted is shown before other faults of its rule", async () => {

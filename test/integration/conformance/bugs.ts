@@ -171,11 +171,6 @@ const plantBugs: Readonly<Record<string, Bug>> = {
       return undefined;
     },
   },
-  locksTheIdOfALostCreate: {
-    breaks: ["idempotence.same-again"],
-    lost: (request, { seen }) => void seen.set(idOf(request) ?? "", ""),
-    request: (request, { seen }) => (seen.has(idOf(request) ?? "-") ? rejection(40009) : undefined),
-  },
   storesBeforeItValidates: {
     breaks: ["idempotence.rejected-not-stored"],
     request: (request, { seen }) => {
@@ -188,13 +183,6 @@ const plantBugs: Readonly<Record<string, Bug>> = {
   },
 
   // The operation.
-  authenticatesTheConnection: {
-    breaks: ["contract.token-of-each-request"],
-    request: (request, { token }, connection) => {
-      if (headerOf(request, "authorization") === `Bearer ${token}`) connection.isAccepted = true;
-      if (connection.isAccepted) setHeader(request, "Authorization", `Bearer ${token}`);
-    },
-  },
   readsTheTokenToASpace: altersRequestHeader(["contract.token-required"], "Authorization", ([first]) =>
     first?.split(" ").slice(0, 2).join(" "),
   ),
@@ -251,10 +239,6 @@ const plantBugs: Readonly<Record<string, Bug>> = {
     ...body,
     id: undefined,
   })),
-  takesTheFirstOfDuplicates: misreadText(["contract.duplicate-members"], (text) =>
-    text.replace('"name":"last"', '"name":"first"'),
-  ),
-  rejectsAByteOrderMark: rejectsText(["contract.byte-order-mark"], 40001, /^\ufeff/),
   comparesTheContentType: rejects(
     ["contract.media-type-forms"],
     41500,
@@ -375,93 +359,7 @@ const plantBugs: Readonly<Record<string, Bug>> = {
     request: (_, state) => (state.count++ === 0 ? new Response("down", { status: 503 }) : undefined),
   },
 
-  isUnavailableOnConnectionsThatStayOpen: rejects(
-    ["http.keep-alive", "errors.retry-after", "contract.token-of-each-request"],
-    50300,
-    (request) => headerOf(request, "connection") === undefined,
-  ),
-
-  // HTTP.
-  closesAfterFiveRequests: { breaks: ["http.keep-alive"], closesSilentlyAfter: 5 },
-  needsAccept: rejects(
-    ["http.optional-fields"],
-    40600,
-    (request) => headerOf(request, "accept") === undefined,
-  ),
-  comparesAccept: rejects(
-    ["http.optional-fields"],
-    40600,
-    (request) => headerOf(request, "accept") !== "application/json",
-  ),
-  losesItsPlaceAfterAnError: {
-    breaks: ["http.keep-alive-after-unread-body"],
-    request: (request, _, connection) => {
-      if (connection.isAccepted) return "hang";
-      connection.isAccepted = withoutToken(request) && request.body.length > 4_000;
-      return undefined;
-    },
-  },
-  neverClosesConnections: altersRequestHeader(["http.connection-close"], "Connection", () => "keep-alive"),
-  keepsConnectionsOfHttp10: misreadStart(["http.http-1.0"], (start) => start.replace("HTTP/1.0", "HTTP/1.1")),
-  acceptsTenConnections: { breaks: ["idempotence.concurrent-stored"], connectionsMax: 10 },
-  sendsChunksToHttp10: {
-    breaks: ["http.http-1.0"],
-    response: (response, request) => {
-      if (!request.start.endsWith("HTTP/1.0")) return;
-      setHeader(response, "Content-Length");
-      setHeader(response, "Transfer-Encoding", "chunked");
-      response.body = `${response.body.length.toString(16)}\r\n${response.body}\r\n0\r\n\r\n`;
-    },
-  },
-  comparesTheCodingOfChunks: rejects(
-    ["http.chunked-request"],
-    50100,
-    (request) => headerOf(request, "transfer-encoding") === "Chunked",
-  ),
-  rejectsChunks: rejects(
-    ["http.chunked-request"],
-    41100,
-    (request) => headerValues(request, "transfer-encoding").length > 0,
-  ),
-  ignoresExpect: {
-    breaks: ["http.expect-continue", "http.expect-continue-case"],
-    ignoresExpect: () => true,
-  },
-  comparesExpectWithCase: {
-    breaks: ["http.expect-continue-case"],
-    ignoresExpect: (value) => value !== "100-continue",
-  },
-  routesByTheQuery: rejects(["http.query-ignored"], 40400, ({ start }) => start.includes("/plants?")),
-  needsNoHost: altersRequestHeader(["http.malformed-request"], "Host", ([first]) => first ?? "localhost"),
-  takesTheLastLength: altersRequestHeader(
-    ["http.malformed-request", "http.equal-lengths"],
-    "Content-Length",
-    (lengths) => lengths.at(-1),
-  ),
-  readsBothLengthAndChunks: {
-    breaks: ["http.length-and-chunks"],
-    request: (request) => {
-      if (headerValues(request, "transfer-encoding").length > 0) setHeader(request, "Content-Length");
-    },
-  },
-  storesTruncatedBodies: {
-    breaks: ["http.truncated-body"],
-    readsIncomplete: true,
-  },
-  hangsOnUnknownMethods: {
-    breaks: ["http.unknown-method"],
-    request: ({ start }) => (start.startsWith("BREW") ? "hang" : undefined),
-  },
-  sendsABodyToHead: {
-    breaks: ["http.head"],
-    response: (response, request) => {
-      if (request.start.startsWith("HEAD")) response.body = "{}";
-    },
-  },
-  sendsNoLength: altersHeader(["http.response-framing", "contract.token-of-each-request"], "Content-Length"),
-  sendsNoDate: altersHeader(["http.date"], "Date"),
-  sendsADayThatIsNone: altersHeader(["http.date"], "Date", "Tue, 31 Feb 2026 10:00:00 GMT"),
-  allowsCaches: altersHeader(["http.no-store"], "Cache-Control", "max-age=60"),
+  allowsCaches: altersHeader(["errors.no-store"], "Cache-Control", "max-age=60"),
 };
 
 const isPost = ({ start }: Message) => start.startsWith("POST ");
@@ -706,7 +604,7 @@ export const planted: readonly PlantedBugs[] = [
         },
       },
       "the key is not checked": altersRequestHeader(
-        ["contract.token-required", "contract.token-of-each-request", "errors.token"],
+        ["contract.token-required", "errors.token"],
         "X-API-Key",
         (_, token) => token,
       ),
@@ -813,15 +711,6 @@ export const planted: readonly PlantedBugs[] = [
 
 /** Habits of correct servers, each with the rules that could mistake it for a bug. */
 export const habits: readonly (readonly [name: string, keeps: readonly string[], habit: Bug])[] = [
-  [
-    "closes every connection, and says so",
-    ["http.keep-alive"],
-    {
-      breaks: [],
-      request: (request) => setHeader(request, "Connection", "close"),
-      response: (response) => setHeader(response, "Connection", "close"),
-    },
-  ],
   [
     "writes an integer with a fraction of zero",
     ["contract.as-described", "errors.invalid-plant"],

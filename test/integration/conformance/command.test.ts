@@ -103,7 +103,9 @@ test("a seed repeats the ids of a run, and the last line says what the default l
     ];
     const { stdout } = await conformance(...args);
     expect(stdout).toContain(", --seed 7\n");
-    expect(stdout).toMatch(/\nNot checked: HTTP and JSON; retries .* --basis all checks them\.\n$/);
+    expect(stdout).toMatch(
+      /\nNot checked: forms of JSON and of header fields; retries .* --basis all checks them\.\n$/,
+    );
     return bodies.splice(0);
   };
   expect(await run()).toEqual(await run());
@@ -155,7 +157,7 @@ testIfInstalled("openssl", "an https address with a certificate of its own", asy
   });
   const url = `https://localhost:${new URL(tls.url).port}/v1/`;
   const token = await tls.createToken();
-  const args = ["conformance", "--url", url, "--token", token, "--rule", "contract.create,http.keep-alive"];
+  const args = ["conformance", "--url", url, "--token", token, "--rule", "contract.create,errors.token"];
   const { exitCode, stdout } = await runCommand([...args, "--ca", certificate]);
   expect(stdout).toContain("0 do not, in ");
   expect(exitCode).toBe(0);
@@ -198,7 +200,7 @@ const usageErrors: readonly (readonly [args: string[], message: string])[] = [
   [["--basis", "rfc"], '--basis: "rfc" is none of contract, standard, decision and all'],
   [["--rule", "ids.none"], '--rule: there is no rule "ids.none", and no such level; --list names them'],
   [["--skip", "every"], '--skip: there is no rule "every"'],
-  [["--rule", "http.head", "--skip", "http"], "leave no rule to check"],
+  [["--rule", "ids.limits", "--skip", "ids"], "leave no rule to check"],
   [["--url", "http://127.0.0.1", "--token", "x", "--ca", "/nonexistent"], "--ca: ENOENT"],
   [
     ["--url", "http://127.0.0.1", "--token", "x", "--body-bytes-max", "100"],

@@ -54,15 +54,14 @@ const dripping = drip("HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n");
 
 test.each<[name: string, respond: Respond, problem: string | RegExp]>([
   ["never responds", () => undefined, "no response in 100 ms"],
-  ["closes every connection", (socket) => void socket.end(), "closed without a response"],
-  ["resets every connection", (socket) => void socket.terminate(), "closed without a response"],
-  ["sends garbage", respondWith("\x00\x01garbage\r\n\r\n"), "does not start with HTTP/1."],
+  ["closes every connection", (socket) => void socket.end(), "was closed without a response"],
+  ["resets every connection", (socket) => void socket.terminate(), "was closed without a response"],
+  ["sends garbage", respondWith("\x00\x01garbage\r\n\r\n"), "Parse Error"],
   ["redirects", respondWith(json("302 Found", "", "Location: /elsewhere\r\n")), "got 302"],
-  ["sends two bodies", respondWith(`${json("200 OK", "{}")}more`), "bytes follow the response"],
   ["sends a body without end", flood("HTTP/1.1 200 OK\r\n\r\n", zeros), /more than \d+ bytes/],
   ["sends chunks without end", endless, /more than \d+ bytes/],
-  ["sends a head without end", flood("HTTP/1.1 200 OK\r\nX: ", zeros), "the head of the response has more"],
-  ["sends a byte at a time", dripping, "had not ended after 100 ms"],
+  ["sends a head without end", flood("HTTP/1.1 200 OK\r\nX: ", zeros), /Parse Error|overflow/i],
+  ["sends a byte at a time", dripping, "no end of the response in 100 ms"],
   ["limits the rate", respondWith(json("429 Too Many", "{}", "Retry-After: 999\r\n")), "limits the rate"],
   ["rejects everything", respondWith(json("400 Bad Request", '{"error":1}')), "got 400"],
   ["fails", respondWith(json("500 Oops", '{"error":1}')), "got 500"],
@@ -95,20 +94,6 @@ test("a server that is gone during the run: the rules after that are blocked", a
   expect(reportText(report)).toMatch(/blocked: since \S+ a valid plant gets no response/);
   expect(countOutcomes(report.results).blocked).toBeGreaterThan(report.results.length - 12);
   expect(conforms(report)).toBe(false);
-});
-
-test("a server that drops some of many connections at once: the failure asks about its backlog", async () => {
-  let requests = 0;
-  using server = serve((socket, request) => {
-    if (!request.includes("Content-Length") || ++requests < 20)
-      respondWith(json("200 OK", '{"name":"Monstera","tag":"tropical"}'))(socket);
-    else socket.terminate();
-  });
-  const rules = rulesNamed("idempotence.race-of-equal");
-  const report = await checkConformance(server.target, { rules });
-  expect(reportText(report)).toMatch(
-    /closed without a response.*50 connections at once; is the listen backlog/,
-  );
 });
 
 test("a server that does not read a large body is a failure, and does not hold the run up", async () => {

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { describeFailure } from "../../../packages/conformance/src/failures/failure.ts";
+import { reproduce } from "../../../packages/conformance/src/failures/reproduce.ts";
 import { reportText } from "../../../packages/conformance/src/failures/transcript-text.ts";
 import { formatJsonReports } from "../../../packages/conformance/src/reports/json-report.ts";
 import { formatTextReports, uncheckedLines } from "../../../packages/conformance/src/reports/text-report.ts";
@@ -13,7 +14,23 @@ import {
   conformsInAll,
   type RuleResult,
 } from "../../../packages/conformance/src/run/run.ts";
-import { post, target, token, transcript } from "../../support/transcripts.ts";
+import type { HttpResponse } from "../../../packages/conformance/src/wire/exchange.ts";
+
+const token = "pst_secret";
+
+/** The server to which the commands of a report send requests. */
+const target = {
+  url: new URL("http://127.0.0.1:8080/v1"),
+  token,
+  secrets: new Set([token, "secret", ""]),
+};
+
+/** A create with a body, whose characters are bytes. */
+function transcript(body: string, response?: HttpResponse, isConcurrent = false) {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const request = { method: "POST", target: "/v1/plants", headers, body: Buffer.from(body, "latin1") };
+  return { request, response, isConcurrent };
+}
 
 function resultOf(
   id: string,
@@ -26,14 +43,9 @@ function resultOf(
   return { rule, outcome: "holds", reason: undefined, failures: [], ...result };
 }
 
-const response = { status: 200, headers: [], body: Buffer.from(`{"token":"${token}","name":"\x1b[31m]]>"}`) };
+const response = { status: 200, headers: {}, body: Buffer.from(`{"token":"${token}","name":"\x1b[31m]]>"}`) };
 const failures = [
-  describeFailure(
-    "Basic <b>",
-    "expected 401 & more",
-    [transcript(post('{"id":10000000001}'), { response })],
-    target,
-  ),
+  describeFailure("Basic <b>", "expected 401 & more", [transcript('{"id":10000000001}', response)], target),
   describeFailure("Digest", `cannot connect with ${token}`, [], target),
 ];
 const report: ConformanceReport = {
@@ -44,7 +56,6 @@ const report: ConformanceReport = {
   seed: 7,
   startedAt: "2026-11-22T10:00:00.000Z",
   durationMs: 1_234,
-  ids: target.ranges,
   results: [
     resultOf("contract.one", "contract", [openapi("paths./plants.post")], {}),
     resultOf("errors.two", "standard", [rfc(9110, "15.5"), decision("Errors")], {
@@ -64,12 +75,11 @@ test("the report for people", () => {
   expect(lines).toEqual([
     "Plant Store conformance of http://127.0.0.1:8080/v1",
     "plantstore 0.1.0, 2026-11-22T10:00:00.000Z, --seed 7",
-    "Ids of this run: 10000000000 to 10000000999, 0, and the limits of int64",
     "",
     "FAIL errors.two: Basic <b>: expected 401 & more",
     '  It <is>. Required by a standard: RFC 9110, section 15.5; docs/decisions.md, "Errors"',
     "  Also: Digest: cannot connect with ***",
-    `  $ curl -i 'http://127.0.0.1:8080/v1/plants' -H 'Authorization: Bearer '"$TOKEN" -H 'Content-Type: application/json' --data-raw '{"id":10000000501}'`,
+    `  $ curl -i 'http://127.0.0.1:8080/v1/plants' -H 'Authorization: Bearer '"$TOKEN" -H 'Content-Type: application/json' --data-raw '{"id":10000000001}'`,
     '  < 200 {"token":"***","name":"\\u{1b}[31m]]>"}',
     "",
     "blocked ids.six (blocked by contract.create)",
@@ -99,7 +109,7 @@ test("many rules that fail are a line each after the first, and the end says wha
 const held = { ...report, results: report.results.slice(0, 1) };
 const several: readonly CollectionReport[] = [
   { name: "parcels", report },
-  { name: "couriers", report: { ...held, ids: [] } },
+  { name: "couriers", report: held },
   { name: "rooms", skipped: "the rules need a text of a room" },
   { name: "keys", problem: "no rule can be judged: POST /keys got 404" },
 ];
@@ -142,7 +152,6 @@ test("the report as JSON has a part for each collection", () => {
       {
         name: "parcels",
         conforms: false,
-        ids: [{ from: "10000000000", to: "10000000999" }],
         summary: { rules: 5, holds: 1 },
         rules: [
           results[0],
@@ -150,7 +159,7 @@ test("the report as JSON has a part for each collection", () => {
           ...results.slice(2),
         ],
       },
-      { name: "couriers", conforms: true, ids: [] },
+      { name: "couriers", conforms: true },
       several[2],
       several[3],
     ],
@@ -194,6 +203,30 @@ test("a short token is masked as a word, and not inside of words", () => {
 
 test("a token at the end of what is shown of a response is masked before that is cut", () => {
   const body = Buffer.from(`${"-".repeat(1_990)}${token}`);
-  const sent = transcript(post("{}"), { response: { status: 200, headers: [], body } });
+  const sent = transcript("{}", { status: 200, headers: {}, body });
   expect(describeFailure("x", "y", [sent], target).response).toEndWith("-***");
+});
+
+test("a shell sends the bytes of a body", async () => {
+  const body = `{"name":"it's \\n \xff\xc3\xa9"}`;
+  const [line = ""] = reproduce([transcript(body)], target);
+  const [, word] = /--data-raw (.*)$/s.exec(line) ?? [];
+  const shell = Bun.spawn(["bash", "-c", `printf %s ${word}`]);
+  expect(Buffer.from(await new Response(shell.stdout).bytes()).toString("latin1")).toBe(body);
+});
+
+test("a body that is too long for a command is named by its bytes, and a race is one line", () => {
+  const [long = ""] = reproduce([transcript("x".repeat(100_000))], target);
+  expect(long).toEndWith(" --data-binary @BODY # BODY has 100000 bytes");
+  const race = reproduce(
+    [1, 2].map(() => transcript("{}", undefined, true)),
+    target,
+  );
+  expect(race).toEqual([expect.stringMatching(/^curl .* & curl .* & wait$/)]);
+});
+
+test("a short token is $TOKEN where it is a word, and not inside of words", () => {
+  const [line] = reproduce([transcript('{"name":"pst_secretly"}')], { ...target, token: "pst_secret" });
+  expect(line).toContain(`'Authorization: Bearer '"$TOKEN"`);
+  expect(line).not.toContain('"$TOKEN"ly');
 });

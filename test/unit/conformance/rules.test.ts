@@ -46,7 +46,7 @@ test("rules are selected by their bases, ids and levels, in their order", () => 
   expect(select({ bases: ["contract"] })).toEqual(
     rules.filter(({ basis }) => basis === "contract").map(({ id }) => id),
   );
-  expect(select({ only: ["http.head", "ids.limits"] })).toEqual(["ids.limits", "http.head"]);
+  expect(select({ only: ["errors.token", "ids.limits"] })).toEqual(["ids.limits", "errors.token"]);
   expect(select({ only: ["ids"], skip: ["ids.limits"] })).toEqual(
     rules.filter(({ id, level }) => level === "ids" && id !== "ids.limits").map(({ id }) => id),
   );

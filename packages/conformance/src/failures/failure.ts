@@ -12,8 +12,6 @@ export interface RuleFailure {
   readonly commands: readonly string[];
   /** The status and the body of the last response; undefined if there was none. */
   readonly response: string | undefined;
-  /** Whether a response was a 5xx, which may not come again. */
-  readonly isServerError: boolean;
 }
 
 const requestsReportedMax = 4;
@@ -37,6 +35,5 @@ export function describeFailure(
     commands: reproduce(last, target),
     // Redacted before it is cut: a part of a token is a secret, too.
     response: response && reportText(`${response.status} ${body}`, secrets).slice(0, charactersMax).trimEnd(),
-    isServerError: last.some((each) => (each.response?.status ?? 0) >= 500),
   };
 }

@@ -1,13 +1,11 @@
 // Writes texts of requests and responses in reports: on one line, and without the token.
 
-import type { HttpResponse } from "../wire/response-parser.ts";
+import type { HttpResponse, SentRequest } from "../wire/exchange.ts";
 
-/** The bytes that were sent on a connection, and the last response to them. */
+/** A request, and its response if there was one. */
 export interface Transcript {
-  readonly sent: Uint8Array;
+  readonly request: SentRequest;
   readonly response: HttpResponse | undefined;
-  /** Whether the bytes are another thing than one request as curl sends it. */
-  readonly isRaw: boolean;
   /** Whether it was sent together with the others. */
   readonly isConcurrent: boolean;
 }

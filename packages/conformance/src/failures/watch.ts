@@ -1,7 +1,6 @@
 // Checks a requirement on every response of a run, whichever rule caused it, and keeps what fails.
 
-import type { RequestParts } from "../wire/request-parts.ts";
-import type { HttpResponse } from "../wire/response-parser.ts";
+import type { HttpResponse, RequestParts } from "../wire/exchange.ts";
 import { RuleViolation } from "../wire/rule-ends.ts";
 import type { RuleFailure } from "./failure.ts";
 

@@ -3,13 +3,15 @@
 import { OperatorError } from "../../../../src/base/operator-error.ts";
 import type { Collection } from "../../../../src/contract/contract.ts";
 import { int64Max, int64Min } from "../../../../src/json/int64.ts";
-import { textLimits } from "./text-ids.ts";
 
 /** The smallest and the largest id. */
 export interface IdLimits {
   readonly least: bigint;
   readonly greatest: bigint;
 }
+
+/** The numbers of ids that fit into each kind of text. */
+const textLimits: IdLimits = { least: 0n, greatest: 2n ** 47n };
 
 /** A run needs this many consecutive ids. */
 const idsMin = 2n ** 22n;

@@ -1,6 +1,5 @@
 // Formats the report of a run as JSON, for programs.
 
-import { numberedId } from "../../../../src/contract/plant-id.ts";
 import {
   type CollectionReport,
   type ConformanceReport,
@@ -35,16 +34,12 @@ export function formatJsonReports(all: readonly CollectionReport[]): string {
   return JSON.stringify(document, null, 2);
 }
 
-/** Picks what differs between collections. Ids are strings: many readers of JSON lose digits of a number. */
+/** Picks what differs between collections. */
 function resultsOf(report: ConformanceReport) {
-  const { ids, results, leftOut } = report;
+  const { results, leftOut } = report;
   return {
     leftOut,
     conforms: conforms(report),
-    ids: ids.map(({ from, to, format }) => ({
-      from: String(numberedId(format, from)),
-      to: String(numberedId(format, to)),
-    })),
     summary: countOutcomes(results),
     rules: results.map(({ rule: { run: _run, every: _every, ...rule }, ...result }) => ({
       ...rule,

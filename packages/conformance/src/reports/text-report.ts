@@ -1,7 +1,6 @@
 // Formats the report for people: a block for each rule that does not hold, the other rules, then
 // sums.
 
-import { numberedId } from "../../../../src/contract/plant-id.ts";
 import type { RuleFailure } from "../failures/failure.ts";
 import { type Basis, bases, describeRequirement } from "../rules/rule.ts";
 import {
@@ -52,18 +51,11 @@ function titleLines({ url, version, service, startedAt, seed }: ConformanceRepor
   return [`${service} conformance of ${url}`, `plantstore ${version}, ${startedAt}, --seed ${seed}`];
 }
 
-function resultLines({ ids, results, leftOut, durationMs }: ConformanceReport): string[] {
-  const ranges = ids.map(
-    ({ from, to, format }) => `${numberedId(format, from)} to ${numberedId(format, to)}`,
-  );
-  const hasLimitedIds = leftOut.some(({ id }) => id === "ids.limits");
+function resultLines({ results, leftOut, durationMs }: ConformanceReport): string[] {
   const ofBasis = (basis: Basis) => results.filter(({ rule }) => rule.basis === basis);
   const present = bases.filter((basis) => ofBasis(basis).length > 0);
   const failed = results.filter(({ outcome }) => outcome === "fails");
   return [
-    ...(ranges.length === 0
-      ? []
-      : [`Ids of this run: ${ranges.join(", ")}${hasLimitedIds ? "" : ", 0, and the limits of int64"}`]),
     "",
     ...failed.flatMap((result, index) => [
       `FAIL ${headline(result)}`,
@@ -160,7 +152,7 @@ function sum(results: readonly RuleResult[]): string {
 /** The subject of each basis, for the line that says what a run has left out. */
 const subjects: Readonly<Record<Basis, string>> = {
   contract: "what the contract says",
-  standard: "HTTP and JSON",
+  standard: "forms of JSON and of header fields",
   decision: "retries (the same plant again, another one with its id), codes of errors",
 };
 

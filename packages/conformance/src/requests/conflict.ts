@@ -1,6 +1,6 @@
 // Learns how a server says that an id is taken, since each has its own response.
 
-import type { HttpResponse } from "../wire/response-parser.ts";
+import type { HttpResponse } from "../wire/exchange.ts";
 import { RuleViolation } from "../wire/rule-ends.ts";
 import type { Contents } from "./contents.ts";
 import { plantOf } from "./expectations.ts";

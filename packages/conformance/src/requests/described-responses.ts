@@ -12,8 +12,7 @@ import {
 import { Place, readableAsync } from "../../../../src/openapi/document/place.ts";
 import { SchemaReader } from "../../../../src/openapi/schema/schema-reader.ts";
 import type { ResponseCheck } from "../failures/watch.ts";
-import { isRaw, type RequestParts } from "../wire/request-parts.ts";
-import { type HttpResponse, headerOf } from "../wire/response-parser.ts";
+import type { HttpResponse, RequestParts } from "../wire/exchange.ts";
 import { RuleViolation } from "../wire/rule-ends.ts";
 import type { Contents } from "./contents.ts";
 import { expectThat, expectUtf8, shorten, textOf } from "./expectations.ts";
@@ -84,7 +83,7 @@ export class DescribedResponses implements ResponseCheck {
       expectThat(isFree, `the contract describes no body for the ${title}, which has one`);
       return;
     }
-    const [type = ""] = (headerOf(response, "content-type") ?? "").toLowerCase().split(";");
+    const [type = ""] = (response.headers["content-type"] ?? "").toLowerCase().split(";");
     const media = content.find(([range]) => matchesMedia(type, range))?.[1];
     expectThat(
       media !== undefined,
@@ -99,12 +98,11 @@ export class DescribedResponses implements ResponseCheck {
       throw new RuleViolation(`in the ${title} ${fault}, received ${shorten(textOf(response))}`);
   }
 
-  /** The operation of a request that is well-formed HTTP. */
-  #find({ method = "POST", path = this.#path, ...parts }: RequestParts): DescribedOperation | undefined {
+  /** The operation of a request. */
+  #find({ method = "POST", path = this.#path }: RequestParts): DescribedOperation | undefined {
     const [target = ""] = path.split("?");
     const found = this.#operations.filter((each) => each.method === method && each.pattern.test(target));
-    const exact = found.find((each) => !each.path.includes("{"));
-    return isRaw(parts) ? undefined : (exact ?? found[0]);
+    return found.find((each) => !each.path.includes("{")) ?? found[0];
   }
 }
 

@@ -7,8 +7,8 @@ import { type ErrorFormat, type ErrorShape, formOf, partsOf } from "../../../../
 import { isDeeper, isObject } from "../../../../src/json/json-values.ts";
 import { decodeUtf8 } from "../../../../src/json/utf8.ts";
 import { escapeCharacter } from "../failures/transcript-text.ts";
-import { type HttpResponse, headerOf } from "../wire/response-parser.ts";
-import { ErrorViolation, PlantViolation, RuleViolation } from "../wire/rule-ends.ts";
+import type { HttpResponse } from "../wire/exchange.ts";
+import { PlantViolation, RuleViolation } from "../wire/rule-ends.ts";
 import type { Contents } from "./contents.ts";
 
 export interface PlantFields {
@@ -92,7 +92,7 @@ export function expectReturnedId(contents: Contents, response: HttpResponse, id:
 export function createdId(contents: Contents, response: HttpResponse): string {
   expectAccepted(response);
   const id = contents.created?.hasId ? contents.idOf(textOf(response)) : undefined;
-  const located = /\/([^/?#]+)$/.exec(headerOf(response, "location") ?? "")?.[1];
+  const located = /\/([^/?#]+)$/.exec(response.headers.location ?? "")?.[1];
   const found = id === undefined ? located : encodeURIComponent(String(id));
   expectThat(found !== undefined, "expected the id in the body, or at the end of a Location");
   return found;
@@ -135,25 +135,22 @@ export function errorShapeOf(contents: Contents, response: HttpResponse): ErrorS
 /** The Error of a response, with all parts of the shape of the contract. */
 export function expectErrorBody(contents: Contents, response: HttpResponse): ErrorFields {
   const found: { error: number | undefined; message: string } = { error: undefined, message: "" };
-  try {
-    const body: unknown = parseObject(response);
-    for (const [path, part] of partsOf(errorShapeOf(contents, response))) {
-      const value = path.reduce((at, name) => Object(at)[name], body);
-      const isNumber = part === "code" || part === "status";
+  const body: unknown = parseObject(response);
+  for (const [path, part] of partsOf(errorShapeOf(contents, response))) {
+    const value = path.reduce((at, name) => Object(at)[name], body);
+    const member = path.join(".");
+    const isNumber = part === "code" || part === "status";
+    expectThat(
+      isNumber ? typeof value === "number" && value === (value | 0) : typeof value === "string",
+      `expected the member "${member}" to be ${isNumber ? "an integer (int32)" : "a string"}, received ${shorten(value)}`,
+    );
+    if (part === "status")
       expectThat(
-        isNumber ? typeof value === "number" && value === (value | 0) : typeof value === "string",
-        `expected the member "${path.join(".")}" to be ${isNumber ? "an integer (int32)" : "a string"}, received ${shorten(value)}`,
+        value === response.status,
+        `expected "${member}" to be ${response.status}, received ${value}`,
       );
-      if (part === "status")
-        expectThat(
-          value === response.status,
-          `expected "${path.join(".")}" to be ${response.status}, received ${value}`,
-        );
-      if (part === "code") found.error = value as number;
-      if (part === "message") found.message = value as string;
-    }
-  } catch (error) {
-    throw error instanceof RuleViolation ? new ErrorViolation(error.message) : error;
+    if (part === "code") found.error = value as number;
+    if (part === "message") found.message = value as string;
   }
   return found;
 }
@@ -188,7 +185,7 @@ export function expectJsonType(response: HttpResponse, type = "application/json"
 
 /** No charset that contradicts JSON's only one. */
 export function expectUtf8(response: HttpResponse): void {
-  const value = headerOf(response, "content-type") ?? "";
+  const value = response.headers["content-type"] ?? "";
   const [, charset = "utf-8"] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value) ?? [];
   expectThat(/^utf-?8$/i.test(charset), `expected JSON in UTF-8, received ${value}`);
 }
@@ -223,7 +220,7 @@ export function parseObject(response: HttpResponse): Readonly<Record<string, unk
 }
 
 export function textOf(response: HttpResponse): string {
-  const coding = headerOf(response, "content-encoding") ?? "identity";
+  const coding = response.headers["content-encoding"] ?? "identity";
   expectThat(/^identity$/i.test(coding), `expected no Content-Encoding, received ${shorten(coding)}`);
   const text = decodeUtf8(response.body, "kept");
   expectThat(text !== undefined, "the body of the response is not UTF-8");
@@ -231,8 +228,8 @@ export function textOf(response: HttpResponse): string {
 }
 
 export function expectHeader(response: HttpResponse, name: string, pattern: RegExp): string {
-  const value = headerOf(response, name);
-  expectThat(value !== undefined, `expected the header field ${name}`);
+  const value = response.headers[name.toLowerCase()];
+  expectThat(typeof value === "string", `expected the header field ${name}`);
   expectThat(pattern.test(value), `expected ${name} to match ${pattern}, received ${shorten(value)}`);
   return value;
 }

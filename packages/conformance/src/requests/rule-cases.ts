@@ -1,22 +1,13 @@
 // Checks the cases of a rule one after another, and collects what they have shown.
 
 import type { RuleFailure } from "../failures/failure.ts";
-import type { HttpResponse } from "../wire/response-parser.ts";
-import {
-  ErrorViolation,
-  PlantViolation,
-  RuleBlocked,
-  RuleSkipped,
-  RuleViolation,
-} from "../wire/rule-ends.ts";
+import type { HttpResponse } from "../wire/exchange.ts";
+import { PlantViolation, RuleBlocked, RuleSkipped, RuleViolation } from "../wire/rule-ends.ts";
 import type { RunState } from "./run-state.ts";
 import { TestClient } from "./test-client.ts";
 
 /** The rule of plain creates. */
 const plainRule = "contract.create";
-
-/** The rules of how errors are written: every response is held against them before its own rule. */
-const rulesOfErrors: readonly string[] = ["contract.as-described", "errors.body-members"];
 
 /** Sends a request that is accepted if nothing but the fault of a case is wrong with it. */
 type Control = () => Promise<HttpResponse>;
@@ -67,8 +58,7 @@ export class RuleCases extends TestClient {
     const { plainFaults, unanswered } = this.state;
     const isBlocked =
       error instanceof PlantViolation && plainFaults.has(error.fault) && this.#ruleId !== plainRule;
-    const cause = isBlocked ? plainRule : error instanceof ErrorViolation ? this.#ruleOfErrors() : undefined;
-    const end = cause === undefined ? error : new RuleBlocked(`blocked by ${cause}`);
+    const end = isBlocked ? new RuleBlocked(`blocked by ${plainRule}`) : error;
     if (end instanceof RuleSkipped) {
       const labels = label === undefined ? [] : [label];
       this.undecided.set(end.message, [...(this.undecided.get(end.message) ?? []), ...labels]);
@@ -81,14 +71,6 @@ export class RuleCases extends TestClient {
     if (label === undefined && this.failures.at(-1)?.message === failure.message) return;
     this.failures.push(failure);
     if (label !== undefined && unanswered >= unansweredInRuleMax) throw end;
-  }
-
-  /** The rule that has named what is wrong with the errors of this run. */
-  #ruleOfErrors(): string | undefined {
-    const named = this.state.watches.filter(
-      ({ ruleId, failures }) => rulesOfErrors.includes(ruleId) && failures.size > 0,
-    );
-    return named[0]?.ruleId;
   }
 
   async #expectControl(control: Control): Promise<void> {

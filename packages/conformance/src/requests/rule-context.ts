@@ -1,8 +1,7 @@
 // Gives a rule what it needs to run: ids and plants, creates, and checks of their responses.
 
 import type { ErrorCode } from "../../../../src/base/errors.ts";
-import type { RequestParts } from "../wire/request-parts.ts";
-import type { HttpResponse } from "../wire/response-parser.ts";
+import type { HttpResponse, RequestParts } from "../wire/exchange.ts";
 import { RuleSkipped } from "../wire/rule-ends.ts";
 import { learnConflict } from "./conflict.ts";
 import { newId } from "./contents.ts";

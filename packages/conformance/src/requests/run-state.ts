@@ -3,8 +3,7 @@
 
 import type { Watch } from "../failures/watch.ts";
 import type { IdSource } from "../plants/ids.ts";
-import type { HttpResponse } from "../wire/response-parser.ts";
-import type { Address, ConnectionLimits } from "../wire/tested-connection.ts";
+import type { Address, ConnectionLimits, HttpResponse } from "../wire/exchange.ts";
 import type { Contents } from "./contents.ts";
 
 export interface Target extends Address {

@@ -4,7 +4,6 @@ import type { Contents } from "../requests/contents.ts";
 import { contractRules, robustnessRules } from "./contract-rules.ts";
 import { editRules } from "./edit-rules.ts";
 import { errorRules } from "./error-rules.ts";
-import { httpRules } from "./http-rules.ts";
 import { idRules } from "./id-rules.ts";
 import { idempotenceRules } from "./idempotence-rules.ts";
 import { keyRules } from "./key-rules.ts";
@@ -25,7 +24,6 @@ export function rulesFor(contents: Contents): readonly Rule[] {
     ...allUnfit(serverIds, idempotenceRules(contents)),
     ...keyRules(contents),
     ...errorRules(contents),
-    ...httpRules(contents),
     ...robustnessRules(contents),
   ];
 }

@@ -171,35 +171,6 @@ export function contractRules(contents: Contents): readonly Rule[] {
         });
       },
     },
-    "duplicate-members": {
-      title: "Of equal members the last counts.",
-      required: byDecision(decision("A duplicate member name"), rfc(8259, "4")),
-      run: async (check) => {
-        const id = check.id();
-        const escapedId = contents.idMember(id).replace(/(?<=^")[A-Za-z]/, escapeLetter);
-        const ids = contents.sendsIds ? [contents.idMember(id), escapedId] : [];
-        const members = [
-          contents.titled("first"),
-          ...ids.slice(0, 1),
-          contents.titled("last"),
-          ...ids.slice(1),
-        ];
-        const last = contents.body(contents.idMembers(`${check.id()}.5`), members);
-        await check.expectCreated(last, { name: "last" });
-        if (!contents.sendsIds) return;
-        const body = contents.body(
-          contents.idMember(check.id()),
-          contents.titled("Monstera"),
-          contents.idMember(`${check.id()}.5`),
-        );
-        expectClientError(await check.create(body));
-      },
-    },
-    "byte-order-mark": {
-      title: "A byte order mark before the body is ignored.",
-      required: byDecision(decision("A byte order mark before the body"), rfc(8259, "8.1")),
-      run: (check) => check.expectCreated(`\ufeff${check.plant()}`, { name: "Monstera" }),
-    },
     "media-type-forms": {
       title: "application/json is recognized in any case, and with parameters such as charset=utf-8.",
       required: byStandard(rfc(9110, "8.3.1"), body),
@@ -240,24 +211,6 @@ export function contractRules(contents: Contents): readonly Rule[] {
           const below = name === "list" ? "" : `/${id}`;
           expectClientError(await sendOperation(check, name, below, { ...body, headers }));
         });
-      },
-    },
-    "token-of-each-request": {
-      unfit: noToken,
-      title: "Every request needs a token, also on a connection that had an accepted one.",
-      required: byContract(security, rfc(9110, "3.3")),
-      run: async (check) => {
-        const credentials = { "no token": null, "an unknown token": "unknown" };
-        await check.cases(credentials, (sent) =>
-          check.connected(async (connection) => {
-            const headers = { Connection: null };
-            const accepted = await check.exchange(connection, { body: check.plant(), headers });
-            expectAccepted(accepted);
-            const other = { ...headers, ...contents.credentials(sent) };
-            const response = await check.exchangeOrClose(connection, { body: check.plant(), headers: other });
-            if (response !== undefined) expectClientError(response);
-          }),
-        );
       },
     },
     "scheme-case": {

@@ -14,7 +14,7 @@ import {
   textOf,
 } from "../requests/expectations.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
-import type { HttpResponse } from "../wire/response-parser.ts";
+import type { HttpResponse } from "../wire/exchange.ts";
 import { getById, ifUnchanged, itemPlace, sendOperation } from "./operation-rules.ts";
 import { byContract, byDecision, decision, type Rule, rfc, rulesOf } from "./rule.ts";
 

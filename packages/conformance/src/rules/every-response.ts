@@ -1,8 +1,7 @@
 // Makes rules of every response of a run, and sends requests that get responses of each kind.
 
 import type { RuleContext } from "../requests/rule-context.ts";
-import type { RequestParts } from "../wire/request-parts.ts";
-import type { HttpResponse } from "../wire/response-parser.ts";
+import type { HttpResponse, RequestParts } from "../wire/exchange.ts";
 import { RuleViolation } from "../wire/rule-ends.ts";
 import type { Rule } from "./rule.ts";
 

@@ -18,8 +18,7 @@ import {
   textOf,
 } from "../requests/expectations.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
-import type { RequestParts } from "../wire/request-parts.ts";
-import { type HttpResponse, headerOf } from "../wire/response-parser.ts";
+import type { HttpResponse, RequestParts } from "../wire/exchange.ts";
 import { byContract, byStandard, openapi, placesIn, type Rule, rfc, rulesOf } from "./rule.ts";
 
 const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", delete: "DELETE" } as const;
@@ -67,7 +66,7 @@ export function getById(check: RuleContext, id: string): Promise<HttpResponse> {
 
 /** The condition that a resource is as it is, which an operation may require; none without a strong ETag. */
 export async function ifUnchanged(check: RuleContext, id: string): Promise<Readonly<Record<string, string>>> {
-  const etag = headerOf(await getById(check, id), "etag");
+  const { etag } = (await getById(check, id)).headers;
   return etag?.startsWith('"') ? { "If-Match": etag } : {};
 }
 

@@ -5,7 +5,7 @@ import type { Contents } from "../requests/contents.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
 
 /** The groups of rules, in the order of the report. */
-export const levels = ["contract", "ids", "idempotence", "errors", "http"] as const;
+export const levels = ["contract", "ids", "idempotence", "errors"] as const;
 export type Level = (typeof levels)[number];
 
 /**

@@ -5,7 +5,7 @@ import type { ErrorCode } from "../../../../src/base/errors.ts";
 import type { Field } from "../../../../src/contract/contract.ts";
 import { type Contents, newId } from "../requests/contents.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
-import type { RequestParts } from "../wire/request-parts.ts";
+import type { RequestParts } from "../wire/exchange.ts";
 
 /** A request without a token that is accepted, and the error of ours that it gets. */
 export interface WrongCredentials {

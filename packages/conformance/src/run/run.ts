@@ -4,7 +4,7 @@ import { version } from "../../../../package.json";
 import type { RuleFailure } from "../failures/failure.ts";
 import { reportText } from "../failures/transcript-text.ts";
 import { Watch } from "../failures/watch.ts";
-import { type IdRange, IdSource } from "../plants/ids.ts";
+import { IdSource } from "../plants/ids.ts";
 import type { Contents } from "../requests/contents.ts";
 import { DescribedResponses } from "../requests/described-responses.ts";
 import { accepted, createdId, expectPlant } from "../requests/expectations.ts";
@@ -12,7 +12,7 @@ import { RuleContext } from "../requests/rule-context.ts";
 import type { RunState, Target } from "../requests/run-state.ts";
 import { TestClient } from "../requests/test-client.ts";
 import type { Rule } from "../rules/rule.ts";
-import type { HttpResponse } from "../wire/response-parser.ts";
+import type { HttpResponse } from "../wire/exchange.ts";
 import { PlantViolation, RuleSkipped, RuleViolation } from "../wire/rule-ends.ts";
 import { checkable } from "./checked-collections.ts";
 
@@ -35,7 +35,6 @@ export interface ConformanceReport {
   /** ISO 8601. */
   readonly startedAt: string;
   readonly durationMs: number;
-  readonly ids: readonly IdRange[];
   readonly results: readonly RuleResult[];
   /** The service of the contract, such as "Plant Store". */
   readonly service: string;
@@ -80,7 +79,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     target,
     // JSON may escape each byte as six.
     limits: { timeoutMs, responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax },
-    ids: new IdSource(seed, contents.idLimits, contents.collection.id.format ?? "int64"),
+    ids: new IdSource(seed, contents.idLimits),
     unanswered: 0,
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
     watches,
@@ -114,7 +113,6 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     service: contents.contract.service,
     leftOut: options.rules.flatMap(({ id, unfit }) => (unfit === undefined ? [] : [{ id, reason: unfit }])),
     seed,
-    ids: contents.sendsIds ? state.ids.ranges : [],
     results,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: Date.now() - startedAt,
@@ -162,8 +160,7 @@ async function createReferenced(state: RunState, seed: number, depth = 0): Promi
     if (!field.isRequired && depth > 0) continue;
     const other = checkable(contents.contract, collection);
     if ("skipped" in other || collection === contents.collection) continue;
-    const { idLimits, collection: checked } = other.contents;
-    const ids = new IdSource(seed, idLimits, checked.id.format ?? "int64");
+    const ids = new IdSource(seed, other.contents.idLimits);
     const own: RunState = { ...state, contents: other.contents, ids, watches: [] };
     await createReferenced(own, (seed + 1) % 2 ** 32, depth + 1);
     const client = new TestClient(own);
@@ -219,8 +216,7 @@ const unansweredMax = 5;
 
 /** Why no further rule can be judged: a rule has left the server unable to create a plant. */
 async function findGone(last: RuleResult | undefined, state: RunState): Promise<string | undefined> {
-  const hasServerError = last?.failures.some(({ isServerError }) => isServerError) ?? false;
-  if (last === undefined || (state.unanswered < unansweredMax && !hasServerError)) return undefined;
+  if (last === undefined || state.unanswered < unansweredMax) return undefined;
   const client = new TestClient(state);
   try {
     const { status } = await client.create(client.plant());
@@ -233,24 +229,15 @@ async function findGone(last: RuleResult | undefined, state: RunState): Promise<
 }
 
 async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
-  const context = await check(rule, state);
-  const { heldCases, isBlocked, undecided } = context;
-  // A response of 5xx may have a cause that has gone: the rule is blamed if it comes again.
-  const again = context.failures.some(({ isServerError }) => isServerError)
-    ? (await check(rule, state)).failures.map(caseWithoutIds)
-    : [];
-  const hasGone = (failure: RuleFailure) => failure.isServerError && !again.includes(caseWithoutIds(failure));
-  const failures = context.failures.filter((failure) => !hasGone(failure));
-  const gone = context.failures.filter(hasGone);
+  const context = new RuleContext(state, rule.id);
+  await context.case(undefined, () => rule.run(context));
+  const { failures, heldCases, isBlocked, undecided } = context;
   const isWhole = heldCases === 0 && undecided.size === 1;
-  const reasons = [
-    ...Array.from(undecided, ([why, cases]) =>
-      cases.length === 0 || isWhole ? why : `${why} (${cases.join("; ")})`,
-    ),
-    ...new Set(gone.map(({ message }) => `intermittent: ${message}, and not when it was tried again`)),
-  ];
+  const reasons = Array.from(undecided, ([why, cases]) =>
+    cases.length === 0 || isWhole ? why : `${why} (${cases.join("; ")})`,
+  );
   // If some cases hold and none fails, the rule holds as far as it can be checked.
-  const isChecked = reasons.length === 0 || heldCases + gone.length > 0;
+  const isChecked = reasons.length === 0 || heldCases > 0;
   const unchecked = isBlocked ? "blocked" : "skipped";
   return {
     rule,
@@ -262,17 +249,6 @@ async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
 
 function isAccepted({ message }: RuleFailure): boolean {
   return message.startsWith(accepted);
-}
-
-/** A case by its label, whose ids are others when it is tried again. */
-function caseWithoutIds({ case: label }: RuleFailure): string | undefined {
-  return label?.replaceAll(/\d+/g, "#");
-}
-
-async function check(rule: Rule, state: RunState): Promise<RuleContext> {
-  const context = new RuleContext(state, rule.id);
-  await context.case(undefined, () => rule.run(context));
-  return context;
 }
 
 /** Adds what the responses of all rules have shown. */

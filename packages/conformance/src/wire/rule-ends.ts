@@ -14,9 +14,6 @@ export class PlantViolation extends RuleViolation {
   }
 }
 
-/** An error that is not written as the contract writes errors. */
-export class ErrorViolation extends RuleViolation {}
-
 /** A rule that this server, or this run, gives no way to check. The message is the reason. */
 export class RuleSkipped extends Error {}
 
