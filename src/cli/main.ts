@@ -11,7 +11,6 @@ const usageExitCode = 2;
 /** Loaded on demand. The help lists them in this order. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./commands/serve-command.ts")).serveCommand(),
-  demo: async () => (await import("./commands/demo-command.ts")).demoCommand(),
   sandbox: async () => (await import("./commands/sandbox-command.ts")).sandboxCommand(),
   token: async () => (await import("./commands/token-command.ts")).tokenCommand(),
   get: async () => (await import("./commands/get-command.ts")).getCommand(),

@@ -15,14 +15,13 @@ import { describedLine, sandboxOperations } from "../sandbox/described-operation
 import { withSandboxPage } from "../sandbox/page.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { type RunningServer, startServer } from "../service/server.ts";
-import { formatBanner, interfaceRows, plainRows, type Row, type ServerAddresses } from "./banner.ts";
+import { formatBanner, interfaceRows, plainRows, type Row } from "./banner.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
 import { noteLines } from "./contract-notes.ts";
 import { type Extension, loadExtension } from "./extension.ts";
 import { host } from "./host.ts";
 import { pageGuard } from "./local-pages.ts";
 import { hasColours, printLines } from "./output.ts";
-import type { ReadyFile } from "./ready-file.ts";
 import { addressesOf } from "./serve.ts";
 import { createConsole } from "./serve-console.ts";
 import { ServerProcess } from "./server-process.ts";
@@ -35,14 +34,9 @@ type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed" | "sa
  * Runs a sandbox until a signal stops it. With --watch it starts anew, at the same addresses, when the
  * file of its contract changes.
  *
- * @param readyFile is written when the sandbox is ready.
  * @param stopRequest resolves with another reason to stop.
  */
-export async function runSandbox(
-  given: SandboxConfig,
-  readyFile: ReadyFile | undefined,
-  stopRequest: Promise<string> | undefined,
-): Promise<void> {
+export async function runSandbox(given: SandboxConfig, stopRequest?: Promise<string>): Promise<void> {
   const { contract: file } = given;
   if (given.watch && file === undefined) throw new OperatorError("--watch needs the file of --contract", 2);
   const extension = await loadExtension(given.extend);
@@ -54,19 +48,9 @@ export async function runSandbox(
   ownProcess.resources.defer(() => running.disposeAsync());
   const first = await prepareSandbox(given, source, extension, ownProcess);
   const addresses = await startSandbox(given, first, ownProcess, running);
-  const { url, adminUrl = null, controlUrl, resourcesUrls } = addresses;
-  const { contract } = first.sandbox.store;
+  const { url, adminUrl } = addresses;
   ownProcess.logStart(first.config, addresses);
-  readyFile?.write({
-    url,
-    resourcesUrl: resourcesUrls[0] ?? url,
-    collections: Object.fromEntries(contract.collections.map(({ name, path }) => [name, url + path])),
-    token: given.sandboxToken,
-    adminUrl,
-    controlUrl: controlUrl ?? null,
-    pid: process.pid,
-  });
-  await printLines(startLines(contract, first.config, addresses, controlUrl));
+  await printLines(startLines(first.sandbox.store.contract, first.config, addresses));
   const stop = new AbortController();
   const stopped = ownProcess.waitForStop(stopRequest).finally(() => stop.abort());
   if (given.watch && file !== undefined && source !== undefined) {
@@ -74,7 +58,7 @@ export async function runSandbox(
     const kept: SandboxConfig = {
       ...given,
       port: portOf(url),
-      adminPort: adminUrl === null ? given.adminPort : portOf(adminUrl),
+      adminPort: adminUrl === undefined ? given.adminPort : portOf(adminUrl),
     };
     for await (const change of contractChanges(file, source, stop.signal)) {
       const report = (message: string) => ownProcess.events.emit({ kind: "notice", message });
@@ -189,15 +173,14 @@ async function startSandbox(
   );
   resources.defer(() => listener.stop(drainSecondsMax * 1_000));
   const addresses = addressesOf(config, { url: sandbox.url, adminUrl: server.adminUrl });
-  return { ...addresses, resourcesUrls: sandbox.resourcesUrls, controlUrl: controlUrl() };
+  return { ...addresses, controlUrl: controlUrl() };
 }
 
 /** Makes a banner for a terminal; otherwise the base URL is the first line. */
 function startLines(
   contract: Contract,
   { sandboxToken, sandboxSeed, publicUrl }: SandboxConfig,
-  { url, documentationUrl, consoleUrl }: ServerAddresses,
-  controlUrl: string | undefined,
+  { url, documentationUrl, consoleUrl, controlUrl }: Awaited<ReturnType<typeof startSandbox>>,
 ): string[] {
   const { output, environment } = host();
   const { columns } = output;

@@ -19,15 +19,8 @@ import { host } from "./host.ts";
 import { hasColours, issueToken, printLines } from "./output.ts";
 import { ServerProcess } from "./server-process.ts";
 
-/**
- * Runs the server until a signal stops it.
- *
- * @param accompany starts a companion of the server, which is disposed before the server stops.
- */
-export async function serve(
-  config: ServeConfig,
-  accompany?: (addresses: ServerAddresses, store: PlantStore) => AsyncDisposable,
-): Promise<void> {
+/** Runs the server until a signal stops it. */
+export async function serve(config: ServeConfig): Promise<void> {
   // Validate settings before opening anything.
   if (config.watch && config.contract === undefined)
     throw new OperatorError("--watch needs the file of --contract", 2);
@@ -74,9 +67,8 @@ export async function serve(
   }
   // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, store, server, ownProcess.events.emit);
-  await using _ = accompany?.(addresses, store);
   const { contract: file, watch, database } = config;
-  await using __ =
+  await using _ =
     watch && file !== undefined
       ? (await import("./watch-contract.ts")).watchContract({
           file,

@@ -7,20 +7,20 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def running_sandbox(tmp_path_factory):
-    file = tmp_path_factory.mktemp("sandbox") / "ready.json"
+def running_sandbox():
     command = ["plantstore", "sandbox", "--port", "0", "--admin-port", "0", "--exit-with-parent"]
     pipe = subprocess.PIPE
-    with subprocess.Popen([*command, "--ready-file", str(file)], stdin=pipe, stdout=pipe, text=True) as process:
-        # It prints its base URL when the file is there.
-        assert process.stdout.readline(), "the sandbox did not start"
-        # With url, token and controlUrl, and collections: the URL of each by its name.
-        yield SimpleNamespace(**json.loads(file.read_text()))
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        # It prints its addresses; that of its control is in the row "Control".
+        control_url = next(line.split()[1] for line in process.stdout if line.startswith("Control"))
+        with urllib.request.urlopen(control_url) as response:
+            # With url, resourcesUrl and token, and the URL of each collection.
+            yield SimpleNamespace(control_url=control_url, **json.load(response))
         process.stdin.close()
 
 
 @pytest.fixture
 def sandbox(running_sandbox):
     """A sandbox without plants, with its addresses and its token."""
-    urllib.request.urlopen(urllib.request.Request(f"{running_sandbox.controlUrl}/reset", method="POST"))
+    urllib.request.urlopen(urllib.request.Request(f"{running_sandbox.control_url}/reset", method="POST"))
     return running_sandbox

@@ -67,8 +67,7 @@ export async function readFields(
     const type = fieldTypeOf(schema, check, filterOfProperty(property, "request"));
     const sent = examples.flatMap((each) => (Object.hasOwn(each, name) ? [each[name]] : []));
     const example = await exampleOf({ schema, places }, type, sent);
-    if (example === undefined)
-      place.note(`"${name}" has no example, which the demo and the conformance tests need`);
+    if (example === undefined) place.note(`"${name}" has no example, which the conformance tests need`);
     if (hasDefaultBelow(schema)) place.note(`the defaults of the members of "${name}" are not stored`);
     const inResponses = returned
       .map(({ properties }) => properties.get(name))

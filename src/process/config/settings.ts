@@ -429,10 +429,6 @@ const commandSettings = {
     "--rules <file>",
     "rules that the sandbox starts with, and that a reset brings back: the JSON of PUT /sandbox/rules",
   ),
-  sandboxReadyPath: text(
-    "--ready-file <file>",
-    "file that is written, as JSON with the addresses, when the sandbox is ready, and removed when it ends",
-  ),
   exitWithParent: toggle(
     "--exit-with-parent",
     "end when standard input ends, as it does when the program that holds its other end exits or is killed",

@@ -2,15 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { eventually } from "../../support/eventually.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
-import {
-  plantstore,
-  RunningServer,
-  runCommand,
-  startProgram,
-  TemporaryFolder,
-} from "../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const contract = `
 openapi: 3.1.0
@@ -205,22 +198,6 @@ test("plantstore sandbox --extend", async () => {
   await create(`{"id":"${id}","sender":"Ada","price":19.9}`);
   expect(await get("/parcels/sum?sender=Ada&loud=false")).toEqual({ status: 200, text: '{"sum":19.9}' });
   expect(sandbox.lines.join("\n")).not.toContain("is not served");
-});
-
-test("plantstore demo --extend", async () => {
-  const env = { PATH: process.env.PATH ?? "", TMPDIR: folder.path };
-  const program = startProgram([plantstore, "demo", ...args], { env });
-  try {
-    const token = await program.stdout.until((text) => /pst_[\w-]{43}/.exec(text)?.[0]);
-    const url = await program.stdout.until((text) => text.split("\n")[0]);
-    await eventually("an operation of the module is served", async () => {
-      const { status } = await requests(url, token).get(`/parcels/${id}/label`);
-      return status === 200;
-    });
-  } finally {
-    program.kill("SIGTERM");
-    await program.exited;
-  }
 });
 
 test.each([
