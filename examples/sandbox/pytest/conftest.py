@@ -14,13 +14,14 @@ def running_sandbox():
         # It prints its addresses; that of its control is in the row "Control".
         control_url = next(line.split()[1] for line in process.stdout if line.startswith("Control"))
         with urllib.request.urlopen(control_url) as response:
-            # With url, resourcesUrl and token, and the URL of each collection.
-            yield SimpleNamespace(control_url=control_url, **json.load(response))
+            state = json.load(response)
+        collections = {each["name"]: each["url"] for each in state["collections"]}
+        yield SimpleNamespace(controlUrl=control_url, token=state["token"], collections=collections)
         process.stdin.close()
 
 
 @pytest.fixture
 def sandbox(running_sandbox):
     """A sandbox without plants, with its addresses and its token."""
-    urllib.request.urlopen(urllib.request.Request(f"{running_sandbox.control_url}/reset", method="POST"))
+    urllib.request.urlopen(urllib.request.Request(f"{running_sandbox.controlUrl}/reset", method="POST"))
     return running_sandbox

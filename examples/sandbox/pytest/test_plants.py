@@ -6,12 +6,12 @@ import urllib.request
 
 def create_plant(sandbox, plant):
     headers = {"Authorization": f"Bearer {sandbox.token}", "Content-Type": "application/json"}
-    request = urllib.request.Request(sandbox.resourcesUrl, json.dumps(plant).encode(), headers)
+    request = urllib.request.Request(sandbox.collections["plants"], json.dumps(plant).encode(), headers)
     return urllib.request.urlopen(request).status
 
 
 def read(sandbox, path):
-    return json.load(urllib.request.urlopen(f"{sandbox.control_url}{path}"))
+    return json.load(urllib.request.urlopen(f"{sandbox.controlUrl}{path}"))
 
 
 def test_the_id_of_a_plant_is_exact(sandbox):
@@ -22,7 +22,7 @@ def test_the_id_of_a_plant_is_exact(sandbox):
 
 def test_a_create_still_waits_when_its_test_ends(sandbox):
     rule = json.dumps({"outcome": {"delay": {"seconds": 0.2}}}).encode()
-    urllib.request.urlopen(f"{sandbox.control_url}/rules", rule)
+    urllib.request.urlopen(f"{sandbox.controlUrl}/rules", rule)
 
     def create():
         try:
