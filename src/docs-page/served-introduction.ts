@@ -69,13 +69,11 @@ the same \`Idempotency-Key\`, so a client that sends one can retry.`,
   ];
 }
 
-/** Everything that the chapters say of the resources. */
+/** Everything that the introduction says of the resources. */
 function resourcesOf({ collections }: Pick<Contract, "collections">) {
   const [first, ...others] = collections;
   const only = others.length === 0 ? first : undefined;
   return {
-    /** The path of the only collection. */
-    path: only?.path,
     one: only?.words.one ?? "resource",
     /** Whether there is a collection whose ids clients choose. */
     takesIds: collections.some(({ id }) => id.isRequired),
@@ -114,8 +112,8 @@ function errorsChapter({ contract, operations }: Draft): string {
   const rows = codes
     .toSorted((one, other) => errorRegistry[one].error - errorRegistry[other].error)
     .map((code) => {
-      const { error, meaning } = errorRegistry[code];
-      return `| ${name === undefined ? statusOf(code) : error} | ${meaning} | ${adviceFor(code, resources)} |`;
+      const { error, meaning, remedy } = errorRegistry[code];
+      return `| ${name === undefined ? statusOf(code) : error} | ${meaning} | ${remedy} |`;
     });
   // Folded on the page, so that the first operation is on the first screen.
   return `## Errors
@@ -130,30 +128,4 @@ Besides these the HTTP parser rejects what is not well-formed HTTP with a bare 4
 without a body, and the connection is closed.
 
 </details>`;
-}
-
-/** Tells a client what to do about an error, in the words of the contract. */
-function adviceFor(
-  code: ErrorCode,
-  { path, one, takesIds, makesIds }: ReturnType<typeof resourcesOf>,
-): string {
-  const conflict = [
-    ...(takesIds ? [`Choose another id. The stored ${one} is unchanged.`] : []),
-    ...(makesIds
-      ? [
-          `${takesIds ? "With an `Idempotency-Key`, compare" : "Compare"}: the ${one} may have been changed since. A new key would create a second one.`,
-        ]
-      : []),
-  ];
-  const advice: Partial<Record<ErrorCode, string>> = {
-    conflict: conflict.join(" "),
-    ...(path !== undefined && {
-      notFound: `Send \`POST\` to \`${path}\`, under the address of this server.`,
-    }),
-    preconditionFailed: `Get the ${one} again, and decide by what it is now.`,
-    preconditionRequired: `Get the ${one}, and send its ETag as If-Match.`,
-    contentTooLarge: `Send a smaller ${one}.`,
-    unavailable: `Wait for as many seconds as \`Retry-After\` says, and send it again.${makesIds ? ` Without \`Retry-After\` the ${one} may be stored: look first.` : ""}`,
-  };
-  return advice[code] ?? errorRegistry[code].remedy;
 }
