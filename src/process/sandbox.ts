@@ -28,7 +28,7 @@ import { ServerProcess } from "./server-process.ts";
 import { allOpen, serverOptions, withListenAdvice } from "./start-server.ts";
 
 /** The settings that a sandbox shares with `serve`, and those that only it has. */
-type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed" | "sandboxRules">;
+type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed">;
 
 /**
  * Runs a sandbox until a signal stops it. With --watch it starts anew, at the same addresses, when the
@@ -90,8 +90,8 @@ async function prepareSandbox(
   { storeEvents, events }: ServerProcess,
 ) {
   const { sandboxToken: token, adminNames = [], trustedProxies = [] } = given;
-  const { sandboxSeed: seed, sandboxRules: rules, cors } = given;
-  const options = { contract: source, token, seed, rules, adminNames, trustedProxies, cors };
+  const { sandboxSeed: seed, cors } = given;
+  const options = { contract: source, token, seed, adminNames, trustedProxies, cors };
   const sandbox = await Sandbox.open(options, storeEvents.onUnavailable);
   const { contract } = sandbox.store;
   // The console is that of collections.
@@ -118,7 +118,7 @@ async function startSandbox(
   const { store } = sandbox;
   const now = performance.now.bind(performance);
   resources.use(store);
-  const parts = { store, events, now, wallNow: () => sandbox.clock.now() };
+  const parts = { store, events, now, wallNow: Date.now };
   const console = createConsole(config, parts);
   resources.defer(() => console?.close());
   const sessions = console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now });

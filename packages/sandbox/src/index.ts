@@ -5,7 +5,6 @@
 
 export type {
   AnyId,
-  Clock,
   ErrorCode,
   Match,
   NewToken,

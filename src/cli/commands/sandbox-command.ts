@@ -8,7 +8,7 @@ import { withSettings } from "../command-options.ts";
 
 /** The sandbox's own settings, and those of a server except for a kept store and TLS. */
 const settingNames = [
-  ...(["sandboxToken", "sandboxSeed", "sandboxRules", "exitWithParent"] as const),
+  ...(["sandboxToken", "sandboxSeed", "exitWithParent"] as const),
   ...serverSettingsWithout("database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey", "open"),
 ];
 

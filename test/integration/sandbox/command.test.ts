@@ -28,7 +28,7 @@ describe("a start", () => {
     const page = await fetch(`${sandbox.url}/`).then((response) => response.text());
     expect(page).toContain("This is a sandbox");
     expect(page).toContain('data-token="sandbox"');
-    expect(page).toContain(`curl -X POST ${origin}/sandbox/reset`);
+    expect(page).toContain(`${origin}/sandbox/openapi.json`);
     expect(page).not.toContain("plantstore token");
     expect((await fetch(`${origin}/console/`)).status).toBe(200);
     expect(await fetch(`${origin}/readyz`).then((response) => response.text())).toBe("ready\n");
@@ -53,42 +53,6 @@ describe("a start", () => {
       stderr:
         "plantstore: --token: the value is not a bearer token: letters, digits and the characters - . _ ~ + /\n",
     });
-  });
-
-  test("has the rules of a file, also after a reset", async () => {
-    using folder = new TemporaryFolder();
-    const file = folder.file("rules.json");
-    const match = { headers: { "X-Test": { absent: true } }, body: { name: { pattern: "^Mon" }, extra: 1 } };
-    writeFileSync(file, JSON.stringify({ seed: 7, rules: [{ match, outcome: { error: 50300 } }] }));
-    await using sandbox = await RunningSandbox.startInProcess({ args: ["--rules", file] });
-    for (const rules of [[{ outcome: { error: 42900 } }], []]) {
-      await sandbox.control("PUT", "/rules", { rules });
-      await sandbox.control("POST", "/reset");
-      expect((await sandbox.control("GET", "/rules")).json).toMatchObject({
-        seed: 7n,
-        rules: [{ match: { body: { name: { pattern: "^Mon" } } } }],
-      });
-    }
-    // It need not be a plant.
-    expect((await post(sandbox, '{"name":"Monstera","extra":1}')).status).toBe(503);
-    expect((await post(sandbox, '{"name":"Monstera","extra":2}')).status).toBe(400);
-    expect((await post(sandbox, "[1]")).status).toBe(400);
-
-    for (const [text, message] of [
-      ['{"rules":[{}]}', 'The body is not valid: /rules/0 must be an object with the member "outcome".'],
-      ["null", "The body is not valid: it must be an object."],
-      [
-        '{"rules":[{"match":{"tga":"x"},"outcome":{"error":50300}}]}',
-        'There is no condition "tga" in the contract, only collection, method,',
-      ],
-    ] as const) {
-      writeFileSync(file, text);
-      expect(await runCommand(["sandbox", "--rules", file])).toMatchObject({
-        exitCode: 1,
-        stderr: expect.stringContaining(`plantstore: ${file}: ${message}`),
-      });
-    }
-    expect(await runCommand(["sandbox", "--rules", folder.file("none")])).toMatchObject({ exitCode: 1 });
   });
 
   test("cannot be pointed at a store: it has no --database, and ignores the setting", async () => {

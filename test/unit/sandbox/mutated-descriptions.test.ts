@@ -103,7 +103,6 @@ async function startWith(text: string): Promise<void> {
       contract: { text },
       token: "t",
       seed: "examples",
-      rules: undefined,
       adminNames: [],
       cors: "*",
       trustedProxies: [],
