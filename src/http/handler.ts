@@ -59,15 +59,24 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
 }
 
 /**
- * Paces the responses of handlers before the service, which paces its own. A request with a route
- * passes without the promise that this takes. The budget is not the service's: a request without a
- * route may be counted by both, and would use up twice as much of a common one.
+ * Puts a handler before that of the service, and paces its responses; the service paces its own. A
+ * budget of their own, as a request may be counted by both, and would use up twice as much of a common
+ * one.
+ *
+ * @param wrap returns the handler, which passes the request itself on at once, or is paced.
  */
-export function withTickBudget(next: Handler): Handler {
+export function withTickBudget(service: Handler, wrap: (next: Handler) => Handler): Handler {
   const budget = new TickBudget();
+  let passedOn: Request | undefined;
+  const handle = wrap((request, context) => {
+    passedOn = request;
+    return service(request, context);
+  });
   return (request, context) => {
-    if (context.route !== undefined) return next(request, context);
-    return next(request, context).then((response) => {
+    passedOn = undefined;
+    const responding = handle(request, context);
+    if (passedOn === request) return responding;
+    return responding.then((response) => {
       const endOfTick = budget.countResponse();
       return endOfTick === undefined ? response : endOfTick.then(() => response);
     });

@@ -47,10 +47,10 @@ export function routerOf<Row extends OperationRow>(
     });
     if (found !== undefined) {
       const segments: Record<string, string> = {};
-      for (const [index, name] of found.names.entries()) {
-        const text = (found.values[`p${index}`] ?? "").replaceAll(" ", "%");
-        const value = tryDecodePercent(text);
-        if (value === undefined) return rejected(malformed(text));
+      for (const { key, name } of found.parameters) {
+        const text = found.values[key] ?? "";
+        const value = text.includes(" ") ? tryDecodePercent(text.replaceAll(" ", "%")) : text;
+        if (value === undefined) return rejected(malformed(text.replaceAll(" ", "%")));
         segments[name] = value;
       }
       return { method, path: shown, operation: found.operation, segments };
@@ -66,9 +66,9 @@ export function routerOf<Row extends OperationRow>(
 
 interface Found<Row> {
   readonly operation: Row;
-  /** The names of the path's parameters, as the description has them. */
-  readonly names: readonly string[];
-  /** Their texts as p0, p1 and so on, with a space for each "%". */
+  /** The path's parameters: their keys, p0, p1 and so on, and their names in the description. */
+  readonly parameters: readonly { readonly key: string; readonly name: string }[];
+  /** Their texts by their keys, with a space for each "%". */
   readonly values: Readonly<Record<string, string | undefined>>;
 }
 
@@ -90,8 +90,11 @@ function registerPaths<Row extends OperationRow>(operations: readonly Row[], bas
     const key = `${operation.method} ${normalizePercent(pathShape(path))}`;
     if (registered.has(key)) continue;
     registered.add(key);
-    const names = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = ""]) => decodePercent(name));
-    router.on(operation.method, routePattern(path), () => undefined, { operation, names });
+    const parameters = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = ""], index) => ({
+      key: `p${index}`,
+      name: decodePercent(name),
+    }));
+    router.on(operation.method, routePattern(path), () => undefined, { operation, parameters });
   }
   return {
     methods: [...new Set(operations.map(({ method }) => method))],
@@ -99,8 +102,10 @@ function registerPaths<Row extends OperationRow>(operations: readonly Row[], bas
       // "*" (RFC 9112, section 3.2.4) is no path.
       if (!path.startsWith("/")) return undefined;
       const found = router.find(method as Method, opaque(normalizePercent(path)));
-      const isFound = found !== null && !Object.values(found.params).includes("");
-      return isFound ? { ...found.store, values: found.params } : undefined;
+      if (found === null) return undefined;
+      const { operation, parameters } = found.store as Pick<Found<Row>, "operation" | "parameters">;
+      const isEmpty = parameters.some(({ key }) => found.params[key] === "");
+      return isEmpty ? undefined : { operation, parameters, values: found.params };
     },
   };
 }

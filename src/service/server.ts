@@ -321,9 +321,9 @@ async function startService(setup: Setup, options: ContractOptions, shared: Shar
     now,
     emit,
   });
-  const wrapped = options.wrapHandler?.(service) ?? service;
+  const { cors = "*", wrapHandler = (next) => next } = options;
   return {
-    handle: withTickBudget(withCors(options.cors ?? "*", operations, wrapped)),
+    handle: withTickBudget(service, (next) => withCors(cors, operations, wrapHandler(next))),
     operations,
     basePath,
     groupCommit,

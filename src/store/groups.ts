@@ -1,7 +1,8 @@
-// Runs calls in groups: those that arrive while a group is under way form the next one, so that one
-// query or one transaction serves many callers, and a lone caller waits for nobody. Callers take
-// turns: whoever makes thousands of calls waits for his own, and others for one call of each
-// caller. Where calls may take long, the next turn is that of the caller who has taken the least time.
+// Runs calls in groups: those that arrive while a group is under way, or in one poll of the sockets,
+// form the next one, so that one query or one transaction serves many callers, and a lone caller waits
+// for nobody. Callers take turns: whoever makes thousands of calls waits for his own, and others for
+// one call of each caller. Where calls may take long, the next turn is that of the caller who has taken
+// the least time.
 
 import { BoundedMap } from "../base/bounded-map.ts";
 import { OperatorError } from "../base/operator-error.ts";
@@ -12,10 +13,16 @@ export class TurnTimeout extends OperatorError {}
 /** Nobody waits any more for the result of a call, which did not run. */
 export class CallerGone extends DOMException {}
 
+/**
+ * So many calls do not wait for the end of the tick: while the store has them, the thread of the
+ * network receives the others.
+ */
+const promptCalls = 32;
+
 /** Callers whose time is remembered. */
 const callersMax = 1_000;
 
-interface GroupLimits {
+export interface GroupLimits {
   /** Calls in one group. */
   readonly callsMax: number;
   /** Groups that are under way at the same time; 1 by default. */
@@ -49,6 +56,10 @@ export class Groups<Call, Result> {
   /** The time of the latest turn: a caller that comes anew has not saved any. */
   #time = 0;
   #underWay = 0;
+  #waitingCalls = 0;
+  /** The calls of the group that started last. */
+  #lastLength = 0;
+  #isScheduled = false;
 
   constructor(limits: GroupLimits, run: RunGroup<Call, Result>) {
     this.#limits = limits;
@@ -66,12 +77,28 @@ export class Groups<Call, Result> {
     const own = this.#waiting.get(caller);
     if (own === undefined) this.#waiting.set(caller, [waiting]);
     else own.push(waiting);
-    this.#start();
+    this.#waitingCalls++;
+    // A caller who makes one call after the other waits for no tick.
+    if (this.#lastLength <= 1 || this.#waitingCalls >= promptCalls) this.#start();
+    else this.#scheduleStart();
     return response.promise;
   }
 
+  #scheduleStart(): void {
+    if (this.#isScheduled || this.#isFull()) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#start();
+    });
+  }
+
+  #isFull(): boolean {
+    return this.#underWay >= (this.#limits.groupsMax ?? 1);
+  }
+
   #start(): void {
-    while (this.#underWay < (this.#limits.groupsMax ?? 1)) {
+    while (!this.#isFull()) {
       const group = this.#nextGroup();
       if (group.length === 0) return;
       void this.#runGroup(group);
@@ -96,6 +123,7 @@ export class Groups<Call, Result> {
     const caller = this.#limits.isTimed ? this.#leastServed(first) : first;
     const calls = this.#waiting.get(caller) ?? [];
     const call = calls.shift();
+    this.#waitingCalls--;
     // A caller who is alone stays where he is: to move him took a tenth of a group's time.
     if (calls.length > 0 && this.#waiting.size === 1) return call;
     // Moved to the end: the next turn is another caller's.
@@ -118,6 +146,7 @@ export class Groups<Call, Result> {
 
   async #runGroup(group: readonly WaitingCall<Call, Result>[]): Promise<void> {
     this.#underWay++;
+    this.#lastLength = group.length;
     const startedAt = performance.now();
     try {
       const running = Promise.try(

@@ -6,7 +6,7 @@ import { unlessAborted } from "../base/time-limit.ts";
 import { type Collection, collectionOf, representationOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import type { StoreNode } from "./group-commit.ts";
-import { Groups, type RunGroup, Turns } from "./groups.ts";
+import { type GroupLimits, Groups, type RunGroup, Turns } from "./groups.ts";
 import { type IsGone, ListReads } from "./list-reads.ts";
 import { PlantLocked, type PlantStore } from "./plant-store.ts";
 import { type FoundPlant, foundAt } from "./shared/found-plants.ts";
@@ -45,10 +45,12 @@ export interface OperationStore {
 const waitMsMax = 10_000;
 
 /**
- * Limits the memory of a group: with plants of the largest bodies it takes 64 MB to read them. On
+ * Limits the memory of groups: with plants of the largest bodies it takes 64 MB to read them. On
  * SQLite it also limits how long the batches of creates wait for edits.
  */
-const callsMax = 64;
+const editLimits = { callsMax: 64, waitMsMax };
+/** While one group is read, the next one arrives, and the responses to the one before are sent. */
+const readLimits = { callsMax: 32, groupsMax: 2, waitMsMax };
 
 /** Returns the node that has a plant: what is for one node is in groups of its own. */
 export type NodeOf = (collection: Collection, id: PlantId) => StoreNode | undefined;
@@ -75,60 +77,106 @@ export async function openOperationStore(
   nodeOf: NodeOf = () => undefined,
 ): Promise<(callerKey: string, isGone?: IsGone) => OperationStore> {
   const sql = resources.use(await store.openSql());
-  const lists = new ListReads(store, sql, resources, waitMsMax);
-  const transactions = new Turns(waitMsMax, sql.callsMax);
   const nodes = new WeakMap<StoreNode, NodeGroups>();
-  /** The changes of each plant that is being changed. */
-  const changes = new Map<string, PlantChanges>();
-
-  const groupsOf = (collection: Collection, id: PlantId): NodeGroups => {
-    const node = nodeOf(collection, id) ?? onlyNode;
-    let groups = nodes.get(node);
-    if (groups === undefined) {
-      groups = new NodeGroups(node, store, single);
-      nodes.set(node, groups);
-    }
-    return groups;
+  const shared: Shared = {
+    store,
+    lists: new ListReads(store, sql, resources, waitMsMax),
+    sql,
+    transactions: new Turns(waitMsMax, sql.callsMax),
+    groupsOf(collection, id) {
+      const node = nodeOf(collection, id) ?? onlyNode;
+      let groups = nodes.get(node);
+      if (groups === undefined) {
+        groups = new NodeGroups(node, store, single);
+        nodes.set(node, groups);
+      }
+      return groups;
+    },
+    changes: new Map(),
   };
+  return (caller, isGone) => new CallerStore(shared, caller, isGone);
+}
+
+/** What the stores of all callers share. */
+interface Shared {
+  readonly store: PlantStore;
+  readonly sql: ReadConnection;
+  readonly lists: ListReads;
+  readonly transactions: Turns;
+  readonly groupsOf: (collection: Collection, id: PlantId) => NodeGroups;
+  /** The changes of each plant that is being changed. */
+  readonly changes: Map<string, PlantChanges>;
+}
+
+/** Each request has one: its methods are made once. */
+class CallerStore implements OperationStore {
+  readonly #shared: Shared;
+  readonly #caller: string;
+  readonly #isGone: IsGone | undefined;
+
+  constructor(shared: Shared, caller: string, isGone: IsGone | undefined) {
+    this.#shared = shared;
+    this.#caller = caller;
+    this.#isGone = isGone;
+  }
+
+  async edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    const [first] = edits;
+    return edits.length === 1 && first !== undefined
+      ? [await this.#editOne(first)]
+      : Promise.all(edits.map((edit) => this.#editOne(edit)));
+  }
+
   /** Those of plants that another program has locked are tried again, in groups of their own. */
-  const editOne = async (caller: string, edit: RecordedEdit): Promise<EditOutcome> => {
+  async #editOne(edit: RecordedEdit): Promise<EditOutcome> {
+    const { store, groupsOf } = this.#shared;
     for (let tries = 0; ; tries++) {
       const { edits, locked } = groupsOf(collectionOf(store.contract, edit.table), edit.edit.id);
       try {
-        return await (tries === 0 ? edits : locked).add(caller, edit);
+        return await (tries === 0 ? edits : locked).add(this.#caller, edit);
       } catch (error) {
         if (!(error instanceof PlantLocked) || tries === lockedTriesMax) throw error;
         await Bun.sleep(lockedPauseMs);
       }
     }
-  };
-  return (caller, isGone) => ({
-    edit: async (some) =>
-      some.length === 1
-        ? [await editOne(caller, some[0] as RecordedEdit)]
-        : Promise.all(some.map((edit) => editOne(caller, edit))),
-    get: async (collection, id) => groupsOf(collection, id).getsOf(collection).add(caller, id),
-    find: async (collection, id, url) =>
-      groupsOf(collection, id).findsOf(collection).add(caller, { id, url }),
-    read: {
+  }
+
+  get(collection: Collection, id: PlantId): Promise<StoredPlant | undefined> {
+    return this.#shared.groupsOf(collection, id).getsOf(collection).add(this.#caller, id);
+  }
+
+  find(collection: Collection, id: PlantId, url: string): Promise<FoundPlant | undefined> {
+    return this.#shared.groupsOf(collection, id).findsOf(collection).add(this.#caller, { id, url });
+  }
+
+  get read(): OperationStore["read"] {
+    const { sql, lists } = this.#shared;
+    const [caller, isGone] = [this.#caller, this.#isGone];
+    return {
       dialect: sql.dialect,
       inTime: sql.inTime,
       query: (...query: Parameters<SqlConnection["query"]>) =>
         lists.query(caller, ...query) as Promise<never[]>,
       page: (query) => lists.page(caller, query, isGone),
       total: (query) => lists.total(caller, query),
-    },
-    transact: (transaction) => transactions.run(caller, () => store.transact(transaction)),
-    change({ table }, id, work) {
-      const key = `${table} ${id}`;
-      let own = changes.get(key);
-      if (own === undefined) {
-        own = new PlantChanges(() => changes.delete(key));
-        changes.set(key, own);
-      }
-      return own.run(caller, work);
-    },
-  });
+    };
+  }
+
+  transact(transaction: RecordedTransaction): Promise<EditOutcome> {
+    const { transactions, store } = this.#shared;
+    return transactions.run(this.#caller, () => store.transact(transaction));
+  }
+
+  change<Result>({ table }: Collection, id: PlantId, work: () => Promise<Result>): Promise<Result> {
+    const { changes } = this.#shared;
+    const key = `${table} ${id}`;
+    let own = changes.get(key);
+    if (own === undefined) {
+      own = new PlantChanges(() => changes.delete(key));
+      changes.set(key, own);
+    }
+    return own.run(this.#caller, work);
+  }
 }
 
 interface Find {
@@ -185,8 +233,8 @@ class NodeGroups {
     this.#single = single;
     const edit = async (edits: readonly RecordedEdit[]) =>
       store.editEach === undefined ? store.edit(edits) : (await store.editEach(edits)).map(settled);
-    this.edits = this.#groups(edit);
-    this.locked = this.#groups(edit);
+    this.edits = this.#groups(edit, editLimits);
+    this.locked = this.#groups(edit, editLimits);
   }
 
   getsOf(collection: Collection): Groups<PlantId, StoredPlant | undefined> {
@@ -195,7 +243,7 @@ class NodeGroups {
       gets = this.#groups(async (ids) => {
         const stored = await findPlants(collection, this.#single, ids);
         return ids.map((id) => stored.get(id));
-      });
+      }, readLimits);
       this.#gets.set(collection, gets);
     }
     return gets;
@@ -212,14 +260,14 @@ class NodeGroups {
           urls: hasUrls ? calls.map(({ url }) => url) : [],
         });
         return calls.map((_, index) => foundAt(texts, index));
-      });
+      }, readLimits);
       this.#finds.set(collection, finds);
     }
     return finds;
   }
 
-  #groups<Call, Result>(run: RunGroup<Call, Result>): Groups<Call, Result> {
-    return new Groups({ callsMax, waitMsMax }, (calls) => {
+  #groups<Call, Result>(run: RunGroup<Call, Result>, limits: GroupLimits): Groups<Call, Result> {
+    return new Groups(limits, (calls) => {
       const { isUp, name, down } = this.#node;
       if (!isUp) throw new OperatorError(`${name} does not respond`);
       return down === undefined ? run(calls) : unlessAborted(run(calls), down);

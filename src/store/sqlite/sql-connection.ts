@@ -21,8 +21,8 @@ export async function openReadConnection(
   let isOpen = false;
   const worker = new WorkerClient<typeof openReadThread>(new URL("./sql-worker", import.meta.url), {
     name: "sql",
-    // ListReads makes at most shortCallsMax at the same time.
-    short: ["page", "count"],
+    // ListReads makes at most shortCallsMax at the same time, and groups of reads are two.
+    short: ["page", "count", "find"],
     // One that cannot start rejects here.
     onFailed: (error) => isOpen && onFailed(error),
   });

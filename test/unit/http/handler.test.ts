@@ -275,10 +275,11 @@ test("an exception of the store is logged, also where the client has left", asyn
 });
 
 test("responses that need no commit are sent a hundred in a turn of the event loop, also those of a handler before", async () => {
-  const pages = withTickBudget(() => Promise.resolve(new Response("a page")));
   const { handler } = handlerWith("created");
+  const pages = withTickBudget(handler, () => () => Promise.resolve(new Response("a page")));
+  const passedOn = withTickBudget(handler, (next) => next);
   // Each turn has its own count.
-  for (const handle of [pages, pages, handler]) {
+  for (const handle of [pages, pages, handler, passedOn]) {
     let sent = 0;
     for (let count = 0; count < 700; count++)
       void handle(request("GET", "/", {}), context).then(() => {

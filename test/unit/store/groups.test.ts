@@ -50,6 +50,29 @@ test("a lone call runs at once, and those that arrive meanwhile are the next gro
   expect(await Promise.all(others)).toEqual([4, 6, 4]);
 });
 
+test("after a group of several, calls that arrive together are one, and 32 do not wait for the others", async () => {
+  const held = new HeldGroups();
+  const groups = new Groups({ callsMax: 64, waitMsMax }, held.run);
+  const addAll = (calls: readonly number[]) => calls.map((call) => groups.add("caller", call));
+  const endOf = async (index: number) => (await held.nth(index)).end();
+  const first = addAll([1, 2, 3]);
+  await endOf(0);
+  await endOf(1);
+  await Promise.all(first);
+  const together = addAll([4, 5]);
+  expect(held.calls).toEqual([[1], [2, 3]]);
+  await new Promise(setImmediate);
+  expect(held.calls.slice(2)).toEqual([[4, 5]]);
+  await endOf(2);
+  await Promise.all(together);
+  const many = addAll(Array.from({ length: 40 }, (_, call) => call));
+  expect(held.calls[3]).toHaveLength(32);
+  await endOf(3);
+  await endOf(4);
+  await Promise.all(many);
+  expect(held.calls[4]).toHaveLength(8);
+});
+
 test("a caller with many calls leaves each group room for others, and a failure ends one group", async () => {
   const held = new HeldGroups();
   const groups = new Groups({ callsMax: 64, waitMsMax }, held.run);

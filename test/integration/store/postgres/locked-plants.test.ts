@@ -23,7 +23,7 @@ test("of many edits at once only those of locked and refused plants fail, and th
   await using resources = new AsyncDisposableStack();
   const store = resources.use(await openedStore(address));
   const single = resources.use(await store.openSql());
-  const { edit } = (await openOperationStore(store, single, resources))("caller");
+  const operations = (await openOperationStore(store, single, resources))("caller");
   const other = new Client({ connectionString: address });
   await other.connect();
   await other.query("ALTER TABLE plants ADD CONSTRAINT refused CHECK (id <> 35 OR name <> 'Rosa')");
@@ -35,17 +35,20 @@ test("of many edits at once only those of locked and refused plants fail, and th
   const record = { table: "plants", contractNumber: undefined, run: "r", seq: 1, editor: "{}", editedAt: 1 };
   const settled: PlantId[] = [];
   const rename = (id: PlantId) =>
-    edit([{ ...record, edit: changeOf(ficuses.get(id) as StoredPlant, values({ name: "Rosa" })) }])
+    operations
+      .edit([{ ...record, edit: changeOf(ficuses.get(id) as StoredPlant, values({ name: "Rosa" })) }])
       .catch((error) => [error])
       .finally(() => settled.push(id));
   const creation = { createdAt: 1, creator: null };
   const create = (id: PlantId) =>
-    edit([
-      {
-        ...record,
-        edit: { id, expected: undefined, replacement: values({ name: "Rosa" }), creation, version: 5n },
-      },
-    ]).catch((error) => [error]);
+    operations
+      .edit([
+        {
+          ...record,
+          edit: { id, expected: undefined, replacement: values({ name: "Rosa" }), creation, version: 5n },
+        },
+      ])
+      .catch((error) => [error]);
   const created = [create(99n), create(100n)];
   const outcomes = ids.slice(0, -1).map(rename);
   const [free, locked] = [outcomes.slice(12, 35), outcomes.slice(0, 12)];
