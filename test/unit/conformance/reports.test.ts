@@ -207,14 +207,6 @@ test("a token at the end of what is shown of a response is masked before that is
   expect(describeFailure("x", "y", [sent], target).response).toEndWith("-***");
 });
 
-test("a shell sends the bytes of a body", async () => {
-  const body = `{"name":"it's \\n \xff\xc3\xa9"}`;
-  const [line = ""] = reproduce([transcript(body)], target);
-  const [, word] = /--data-raw (.*)$/s.exec(line) ?? [];
-  const shell = Bun.spawn(["bash", "-c", `printf %s ${word}`]);
-  expect(Buffer.from(await new Response(shell.stdout).bytes()).toString("latin1")).toBe(body);
-});
-
 test("a body that is too long for a command is named by its bytes, and a race is one line", () => {
   const [long = ""] = reproduce([transcript("x".repeat(100_000))], target);
   expect(long).toEndWith(" --data-binary @BODY # BODY has 100000 bytes");
