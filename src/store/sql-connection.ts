@@ -9,7 +9,10 @@ export type SqlValue = bigint | number | string | boolean | null;
 export interface SqlStatement {
   readonly sql: string;
   readonly parameters?: readonly SqlValue[];
-  /** Whether PostgreSQL keeps it with its plan: one that finds rows by their keys, and comes often. */
+  /**
+   * Whether PostgreSQL keeps it with its plan: one that finds rows by their keys, or in their order, and
+   * comes often.
+   */
   readonly isPrepared?: boolean;
 }
 

@@ -8,6 +8,7 @@ export {
   DatabaseError,
   Pool,
   type PoolClient,
+  Query,
   type QueryConfig,
   type Submittable,
   types,

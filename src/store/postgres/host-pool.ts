@@ -1,13 +1,13 @@
 // Keeps the connections to one host. Each is checked and gets its parameters once, when it opens.
 
 import { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import { withinTime } from "../../base/time-limit.ts";
 import { BoundClient } from "./bound-client.ts";
 import type { HostConfig } from "./connection-url.ts";
 import { CopyIn } from "./copy-in.ts";
 import { type ClientBase, DatabaseError, Pool, type PoolClient, type QueryConfig } from "./driver.ts";
 import { ConnectionLost, classifyError, errorReason, withConnectionLost } from "./errors.ts";
+import { Pipeline } from "./pipeline.ts";
 import { lockMsMax, openSession, type SessionLimits, type SessionTraits } from "./session.ts";
 
 export interface Statement extends QueryConfig {
@@ -157,16 +157,20 @@ export class HostPool implements Queries {
     }, options.statementMs);
   }
 
-  /** Runs statements that read in a transaction, in one round trip where they are pipelined. */
-  async read(statements: readonly Statement[], statementMs: number): Promise<object[][]> {
-    const begin = { text: beginSql({ mode: "READ ONLY", statementMs }) };
-    // After an error this ends the transaction, too.
-    const commit = { text: "COMMIT" };
-    const all = await this.#use(
-      (connection) => connection.together([begin, ...statements, commit]),
-      statementMs,
-    );
-    return all.slice(1, -1);
+  /**
+   * Runs statements that read, in a transaction and in one round trip. Those that are prepared find rows
+   * by their keys, or in their order: see TransactionOptions.isByKey.
+   */
+  read(statements: readonly Statement[], statementMs: number): Promise<object[][]> {
+    const isByKey = statements.every(({ name }) => name !== undefined);
+    const text = isByKey ? `${readSettings}, set_config('enable_seqscan', 'off', true)` : readSettings;
+    const settings = { name: `plantstore_read_${isByKey}`, text, values: [statementMs] };
+    return this.#use(async (connection) => {
+      const [, ...rows] = await connection.together([settings, ...statements]);
+      // Somebody's own statement may have begun a transaction.
+      if (connection.isInTransaction) await connection.query("COMMIT");
+      return rows;
+    }, statementMs);
   }
 
   /**
@@ -250,25 +254,12 @@ class Connection implements Queries {
     return this.#client.pipeline;
   }
 
-  async together(statements: readonly Statement[]): Promise<object[][]> {
-    if (!this.isPipelined) {
-      const rows: object[][] = [];
-      for (const statement of statements) rows.push((await this.query(statement)).rows);
-      return rows;
-    }
-    const results = await this.run((client) => {
-      const { stream } = (client as unknown as { readonly connection: { readonly stream: Duplex } })
-        .connection;
-      // One write for all: a read took 0.6 of the processor time.
-      stream.cork();
-      const all = statements.map((statement) => client.query<object>(statement));
-      stream.uncork();
-      return Promise.allSettled(all);
-    });
-    return results.map((result) => {
-      if (result.status === "rejected") throw withConnectionLost(result.reason);
-      return result.value.rows;
-    });
+  together(statements: readonly Statement[]): Promise<object[][]> {
+    return this.run((client) => client.query(new Pipeline(statements)).done);
+  }
+
+  get isInTransaction(): boolean {
+    return this.#client.getTransactionStatus() !== "I";
   }
 
   /** Starts a statement, and waits for it; rejects with PostgreSQL's error or ConnectionLost. */
@@ -293,6 +284,10 @@ class Connection implements Queries {
     else void Promise.allSettled([this.#running]).then(() => this.#client.release(true));
   }
 }
+
+/** Set until the transaction ends: see beginSql. */
+const readSettings =
+  "SELECT set_config('transaction_read_only', 'on', true), set_config('statement_timeout', $1, true)";
 
 /** Behind a pooler only a transaction keeps its parameters. */
 function beginSql({ mode = "", statementMs, lockMs, isByKey = false }: TransactionOptions): string {

@@ -14,13 +14,20 @@ export async function runWork<Result>(
   return step.value;
 }
 
+/** A server keeps so many statements on a connection, where it takes some ten kilobytes for each. */
+const preparedMax = 1_000;
+
 /** The names of prepared statements, by their SQL. */
 const names = new Map<string, string>();
 
 export function toStatement({ sql, parameters = [], isPrepared = false }: SqlStatement): Statement {
   const statement = { text: sql, values: [...parameters] };
   if (!isPrepared) return statement;
-  const name = names.get(sql) ?? `plantstore_${names.size}`;
-  names.set(sql, name);
+  let name = names.get(sql);
+  if (name === undefined) {
+    if (names.size === preparedMax) return statement;
+    name = `plantstore_${names.size}`;
+    names.set(sql, name);
+  }
   return { ...statement, name };
 }

@@ -15,7 +15,7 @@ import type { FoundQuery, FoundTexts } from "./found-plants.ts";
 import { type ListQuery, type ListRest, ListScan } from "./list-scan.ts";
 import { type OrderPlace, placeIn } from "./page-order.ts";
 import { plantColumns, type StoredRow, storedColumns, timesOf, toPlant, toStored } from "./plant-rows.ts";
-import { query, type SqlWork } from "./sql-work.ts";
+import type { SqlWork } from "./sql-work.ts";
 
 /** The longest text of a number, a boolean or null. */
 const scalarBytesMax = 41;
@@ -121,14 +121,15 @@ export function* pageWork(contract: Contract, traits: Traits, page: PageQuery, m
     const range = (condition: string) =>
       `FROM "${page.table}" WHERE ${condition}${from} ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`;
     const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${range("true")}) AS sizes) <= ${bytesMax}`;
-    const found = yield* query<Row>(
-      `SELECT ${columns} ${range(isShort)}`,
-      after === undefined ? [] : [after.id],
-    );
+    const sql = `SELECT ${columns} ${range(isShort)}`;
+    const parameters = after === undefined ? [] : [after.id];
+    // Few sizes of pages are asked for, but any offset.
+    const [rows = []] = yield [{ sql, parameters, isPrepared: offset === 0 }];
+    const found = rows as readonly Row[];
     if (found.length > 0) {
-      const rows = found.slice(0, size);
-      const end = rows.at(-1);
-      return written(collection, page, rows, found.length > size, end?.id, (id) => ({ values: [], id }));
+      const own = found.slice(0, size);
+      const end = own.at(-1);
+      return written(collection, page, own, found.length > size, end?.id, (id) => ({ values: [], id }));
     }
   }
 
