@@ -45,6 +45,9 @@ async function createSqliteStore(): Promise<TestStore> {
   };
 }
 
+/** On a busy machine a read waits longer for a connection than the two seconds that servers allow. */
+const patient = "connect_timeout=60&statement_timeout=60";
+
 /**
  * An empty database on the shared server. It is not dropped, which makes a checkpoint of 0.4 s: the
  * data folder of the server is removed after the run.
@@ -52,14 +55,15 @@ async function createSqliteStore(): Promise<TestStore> {
 async function createPostgresStore(): Promise<TestStore> {
   const server = await sharedPostgres();
   const { address } = await server.newDatabase();
-  return { database: address, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return { database: `${address}?${patient}`, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 /** An empty store that is distributed over the workers of the cluster that the tests share. */
 async function createCitusStore(contract?: ContractSource): Promise<TestStore> {
   const cluster = await sharedCitus();
   const { name, address } = await cluster.newDatabase();
-  await createStore(address, contract);
+  const database = `${address}?${patient}`;
+  await createStore(database, contract);
   await cluster.distribute(name);
-  return { database: address, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
+  return { database, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
 }

@@ -26,7 +26,7 @@ for (const engine of engines)
           ),
         );
       const first = await sendAll();
-      expect(new Set(first.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(first.filter(({ status }) => status !== 200).map(({ text }) => text)).toEqual([]);
       const ids = first.map(idIn);
       expect([new Set(ids).size, await storedCount(both.database)]).toEqual([count, count]);
       expect((await sendAll()).map(idIn)).toEqual(ids);
