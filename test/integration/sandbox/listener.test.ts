@@ -154,6 +154,10 @@ test("a body of over 4 MiB is cut in the log", async () => {
 test("bodies and connections have limits, and a client that leaves frees its part of both", async () => {
   const limits = ["--in-flight-bytes-max", "1", "--body-bytes-max", "5000000", "--connections-max", "3"];
   await using own = await RunningSandbox.startInProcess({ args: limits });
+  const waiting = createHead(own, "Prefer: delay=3600\r\nContent-Length: 0");
+  const pipelined = await RawConnection.open(own.url);
+  pipelined.write(waiting.repeat(4));
+  expect(await pipelined.closed).toBe("");
   /** The beginning of a body of which two have no room. */
   const half = createHead(own, "Prefer: delay=3600\r\nContent-Length: 4194304") + "x".repeat(1_000);
   const held = await Promise.all([RawConnection.open(own.url), RawConnection.open(own.url)]);
@@ -175,6 +179,13 @@ test("bodies and connections have limits, and a client that leaves frees its par
   const answered = others.map((each) => each.until((text) => (text.includes("40100") ? true : undefined)));
   expect((await Promise.all(answered)).filter(Boolean)).toHaveLength(2);
   for (const each of [next, ...others]) each?.terminate();
+});
+
+test("a connection with more than a thousand requests without a response is closed", async () => {
+  const connection = await RawConnection.open(sandbox.url);
+  const get = bare("GET /plants HTTP/1.1");
+  connection.write(createHead(sandbox, "Prefer: delay=3600\r\nContent-Length: 0") + get.repeat(1_000));
+  expect(await connection.closed).toBe("");
 });
 
 test.each(["GET", "HEAD"])(

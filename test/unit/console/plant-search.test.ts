@@ -2,7 +2,7 @@
 
 import { expect, spyOn, test } from "bun:test";
 import { exportPlants } from "../../../src/console/calls/plant-calls.ts";
-import { searchPlants } from "../../../src/console/reads/plant-search.ts";
+import { parseFilter, searchPlants } from "../../../src/console/reads/plant-search.ts";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
 import { MemoryContext } from "../../support/console.ts";
 import { plantStore } from "../../support/contracts.ts";
@@ -39,6 +39,14 @@ test.each([true, false])("it continues where it ended: descending %p", async (is
   expect(ids).toEqual(isDescending ? matching.toReversed() : matching);
   expect(parts).toBeGreaterThan(2);
   expect(compared).toBe(3_000);
+});
+
+test("the words of a search have at most a hundred characters together", () => {
+  const wordsOf = (...words: string[]) =>
+    parseFilter(plantStore, new URLSearchParams(words.map((word) => ["word", word]))).words;
+  const words = ["🌱".repeat(50), "x".repeat(50)];
+  expect(wordsOf(...words)).toEqual(words);
+  expect(() => wordsOf(...words, "y")).toThrow("at most 100 characters");
 });
 
 test("an export reads a mebibyte of plants at a time", async () => {

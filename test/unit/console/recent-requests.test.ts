@@ -30,6 +30,14 @@ test("the newest are stored, newest first", () => {
   expect(list(recent, { count: "1" })).toMatchObject({ ids: ["7"], counts: { created: 3 } });
 });
 
+test("from 1 to 2,000 are listed", () => {
+  const recent = new RecentRequests(2_001, () => 0);
+  add(recent, ...Array.from({ length: 2_001 }, (_, id) => record(`${id}`)));
+  for (const parameters of [{}, { count: "2000" }])
+    expect(list(recent, parameters as Record<string, string>).ids).toHaveLength(2_000);
+  for (const count of ["0", "2001", "x"]) expect(() => list(recent, { count })).toThrow("from 1 to 2000");
+});
+
 test("successes do not push errors out, which are in their order", () => {
   const recent = new RecentRequests(2, () => 0);
   const error = (id: string, endedAt: number) => record(id, { status: 401, result: "invalidToken", endedAt });

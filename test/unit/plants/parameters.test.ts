@@ -2,7 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { ApiError } from "../../../src/base/errors.ts";
+import { filterParameters } from "../../../src/plants/list-filters.ts";
 import { int32, parseParameters } from "../../../src/plants/parameters.ts";
+import { plantStore } from "../../support/contracts.ts";
 
 /** A parameter of any text, as a filter is. */
 const anyText = { schema: {}, description: "", expected: "a string", parse: (text: string) => text };
@@ -31,3 +33,13 @@ test.each(["limit=0", "limit=1001", "limit=-1", "limit=", "limit=1.0", "limit=1e
     });
   },
 );
+
+test("a filter has at most 100 values", () => {
+  const more = { isRequired: false, fallback: undefined, check: undefined };
+  const filter = { name: "name", key: 0, operator: "eq", isList: true, hasCommas: true, ...more } as const;
+  const parameters = filterParameters({ ...plantStore, list: { filters: [filter] } } as never);
+  const parsed = (count: number) =>
+    parseParameters(parameters, {}, `/plants?name=${Array(count).fill("a").join(",")}`);
+  expect(parsed(100)).toHaveProperty("name.length", 100);
+  expect(parsed(101)).toMatchObject({ message: expect.stringContaining("at most 100 values") });
+});

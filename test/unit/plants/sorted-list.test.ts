@@ -20,3 +20,9 @@ test("a cursor is of the properties that it was made for, wherever a contract ha
   expect(await placeOf(moved, bySize, cursor, read)).toEqual(place);
   expect(await placeOf(other, terms, cursor, read)).toBeInstanceOf(ApiError);
 });
+
+test("a cursor with a long value is an id", async () => {
+  const contract = await readSingle(shelves({ name, size }));
+  const cursorOf = (length: number) => toCursor(contract, terms, { id: 7n, values: ["x".repeat(length)] });
+  expect([cursorOf(900), cursorOf(1_000)].map((cursor) => cursor === "7")).toEqual([false, true]);
+});

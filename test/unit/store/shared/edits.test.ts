@@ -143,7 +143,7 @@ test("a transaction is one of a single resource if all that it reads and changes
   expect(isOfOneResource({ reads: [], edits: [] })).toBe(false);
 });
 
-test("edits are erased by their plants or their time, and large ones by few in a statement", () => {
+test("edits are erased by their plants or their time, 500 in a statement, and large ones by few", () => {
   using database = openStore();
   const large = "x".repeat(3 * 2 ** 20);
   const all = [edit("plants", 1n, large), edit("plants", 2n, large), edit("others", 1n, "small")];
@@ -156,6 +156,9 @@ test("edits are erased by their plants or their time, and large ones by few in a
   expect([erased(first), erased(first)]).toEqual([1, 0]);
   runWork(database, editWork(contract, [edit("plants", 3n, large)]));
   const everything = { plants: undefined, before: undefined };
-  expect([erased(before), erased(everything), erased(everything), erased(everything)]).toEqual([0, 2, 1, 0]);
+  expect([before, everything, everything, everything].map(erased)).toEqual([0, 2, 1, 0]);
+  const many = Array.from({ length: 501 }, (_, id) => edit("plants", BigInt(id + 10), "small"));
+  runWork(database, editWork(contract, many));
+  expect([everything, everything].map(erased)).toEqual([500, 1]);
   expect(namesIn(database, collectionOf(contract, "others").table)).toEqual(["small"]);
 });
