@@ -21,7 +21,7 @@ test("a reset ends and awaits the requests before it, and those after it await t
     order.push("after");
     return new Response();
   });
-  await nextTurn();
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
   expect([order, signal.aborted, gate.signal.aborted]).toEqual([[], true, false]);
   before.resolve(new Response());
   await Promise.all([first, after, ...resets]);
