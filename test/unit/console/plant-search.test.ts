@@ -43,7 +43,7 @@ test.each([true, false])("it continues where it ended: descending %p", async (is
 
 test("the words of a search have at most a hundred characters together", () => {
   const wordsOf = (...words: string[]) =>
-    parseFilter(plantStore, new URLSearchParams(words.map((word) => ["word", word]))).words;
+    parseFilter(plantStore, new URLSearchParams(words.map((word): [string, string] => ["word", word]))).words;
   const words = ["🌱".repeat(50), "x".repeat(50)];
   expect(wordsOf(...words)).toEqual(words);
   expect(() => wordsOf(...words, "y")).toThrow("at most 100 characters");
