@@ -44,8 +44,9 @@ ${one}, so a client that lost a response can retry`
         ...((response ?? content) !== undefined && { returns: response === undefined ? {} : "one" }),
       },
     },
-    async handle({ parameters: { id }, url, ...call }) {
-      const { headers, caller, store } = call;
+    async handle(call) {
+      const { parameters, headers, caller, store } = call;
+      const { id } = parameters;
       const reply = { status, ...(content !== undefined && { jsonText: content }) };
       if (!isConditional(headers) && !isMissed) {
         const run = new EditRun(store, clientEditor(caller));
@@ -53,13 +54,14 @@ ${one}, so a client that lost a response can retry`
         return reply;
       }
       let deleted: StoredPlant | undefined;
-      const edited = await editOne({ ...call, collection, id }, (stored) => {
+      const edited = await editOne(collection, id, call, (stored) => {
         deleted = stored;
         return stored === undefined && isMissed ? noSuchPlant(collection, id) : undefined;
       });
       if (edited instanceof ApiError) return edited;
       if (response === undefined || deleted === undefined) return reply;
-      return { status, jsonText: responseJson(collection, response, deleted, { ...timesOf(deleted), url }) };
+      const times = timesOf(deleted);
+      return { status, jsonText: responseJson(collection, response, deleted, { ...times, url: call.url }) };
     },
   });
 }

@@ -15,8 +15,6 @@ import { checkPreconditions, isConditional } from "./preconditions.ts";
 const attemptsMax = 10;
 
 interface EditCall {
-  readonly collection: Collection;
-  readonly id: PlantId;
   readonly headers: Headers;
   readonly caller: Caller;
   /** Finds who has created what a replacement creates. */
@@ -37,7 +35,9 @@ export interface Edited {
  *   plant has changed.
  */
 export function editOne(
-  { collection, id, headers, caller, resolveCreator, store }: EditCall,
+  collection: Collection,
+  id: PlantId,
+  { headers, caller, resolveCreator, store }: EditCall,
   decide: (stored: StoredPlant | undefined) => Plant | undefined | ApiError,
 ): Promise<Edited | ApiError> {
   return store.change(collection, id, async () => {

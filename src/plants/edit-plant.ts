@@ -46,6 +46,8 @@ export function editOperation(collection: Collection, kind: EditKind): Operation
   const isChange = kind === "change";
   const mayCreate = !isChange && shape.successes[201] !== undefined;
   const one = withArticle(collection.words.one);
+  // Errors name the body of this operation.
+  const sentTo = { ...collection, words: { ...collection.words, body: shape.body.name } };
   const does = isChange
     ? `Changes properties of ${one} (RFC 7396): null removes one, and those that are not sent stay as they
 are.`
@@ -63,18 +65,20 @@ are.`
       schema: exampleBody(collection),
       parse: (bytes) => bytes,
     },
-    async handle({ parameters: { id }, body, checkSize, ...call }) {
+    async handle(call) {
+      const { parameters, body } = call;
+      const { id } = parameters;
       const sent = parseEdit(collection, shape.body, kind, body, id);
       if (sent instanceof ApiError) return sent;
-      const edited = await editOne({ ...call, collection, id }, (stored) => {
+      const edited = await editOne(collection, id, call, (stored) => {
         if (stored === undefined && !mayCreate) return noSuchPlant(collection, id);
-        const plant = editedPlant(collection, shape.body, kind, sent, stored, id);
+        const plant = editedPlant(sentTo, shape.body, kind, sent, stored, id);
         // A body is no larger than what may be stored, but a patch may add to what is.
         return isChange && !(plant instanceof ApiError)
-          ? (checkSize(bodyJson(collection, plant)) ?? plant)
+          ? (call.checkSize(bodyJson(collection, plant)) ?? plant)
           : plant;
       });
-      return edited instanceof ApiError ? edited : replyOf(collection, shape, edited, call.url);
+      return edited instanceof ApiError ? edited : replyOf(collection, shape, edited, call);
     },
   });
 }
@@ -101,18 +105,16 @@ function replyOf(
   collection: Collection,
   { status, successes }: EditOperation,
   edited: Edited,
-  url: string,
+  call: { readonly url: string },
 ): Reply {
   const stored = edited.stored as StoredPlant;
   const own = edited.isCreated ? 201 : status;
   const response = successes[own];
-  return {
-    status: own,
-    ...(response !== undefined && {
-      jsonText: responseJson(collection, response, stored, { ...timesOf(stored), url }),
-    }),
-    headers: { ETag: entityTag(collection, stored) },
-  };
+  const headers = { ETag: entityTag(collection, stored) };
+  if (response === undefined) return { status: own, headers };
+  const url = response.urlName === undefined ? "" : call.url;
+  const jsonText = responseJson(collection, response, stored, { ...timesOf(stored), url });
+  return { status: own, jsonText, headers };
 }
 
 /** PUT, or PATCH. */
@@ -202,10 +204,12 @@ function withoutNull(value: Json, path: Fault["path"], removable: readonly strin
 /**
  * The plant after a replacement or a patch, or the error of what it would be. It must be what a create
  * may send. What a body cannot have stays as it is stored.
+ *
+ * @param collection has the name of the body in errors.
  */
 export function editedPlant(
   collection: Collection,
-  { name: body, members }: EditBody,
+  { members }: Pick<EditBody, "members">,
   kind: EditKind,
   sent: SentJson,
   stored: Plant | undefined,
@@ -225,9 +229,8 @@ export function editedPlant(
     if (after instanceof ApiError) return after;
     if (after !== undefined) changes.set(field.name, after);
   }
-  const words = { ...collection.words, body };
   const edited = new EditedObject(collection, id, changes, kept);
-  return readPlant({ ...collection, words }, edited, () => id, kept);
+  return readPlant(collection, edited, () => id, kept);
 }
 
 /** The object that a create of the plant after an edit would send. */

@@ -1,7 +1,7 @@
 // Serves GET of one plant, such as {base}/plants/{id}.
 
 import { ApiError } from "../base/errors.ts";
-import type { Collection } from "../contract/contract.ts";
+import { type Collection, representationOf } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { operationName, withArticle } from "../contract/words.ts";
 import type { Operation } from "../http/operation.ts";
@@ -17,6 +17,7 @@ export const entityTagHeader = {
 
 export function getOperation(collection: Collection): Operation {
   const { itemPath, words, operations } = collection;
+  const hasUrl = representationOf(collection, "get").urlName !== undefined;
   return defineOperation({
     operationId: operationName("get", words.one),
     path: itemPath,
@@ -28,8 +29,10 @@ export function getOperation(collection: Collection): Operation {
     responses: {
       200: { description: `The ${words.one}.`, headers: { ETag: entityTagHeader }, returns: "one" },
     },
-    async handle({ parameters: { id }, headers, url, store }) {
-      const found = await store.find(collection, id, url);
+    async handle(call) {
+      const { parameters, headers, store } = call;
+      const { id } = parameters;
+      const found = await store.find(collection, id, hasUrl ? call.url : "");
       if (found === undefined) return noSuchPlant(collection, id);
       const { json, tag } = found;
       const failed = checkMatch(headers, tag, "leave the header out to get it as it is now");

@@ -36,8 +36,9 @@ class ContestedStore {
 test("an edit of a plant is tried ten times", async () => {
   const contested = new ContestedStore();
   const store = contested as unknown as OperationStore;
-  const call = { collection: plantStore, id: 1n, headers: new Headers(), caller, resolveCreator, store };
-  expect(await editOne(call, () => ({ id: 1n, values: ["Aloe", null] }))).toMatchObject(isUnavailable);
+  const call = { headers: new Headers(), caller, resolveCreator, store };
+  const edited = await editOne(plantStore, 1n, call, () => ({ id: 1n, values: ["Aloe", null] }));
+  expect(edited).toMatchObject(isUnavailable);
   expect(contested.attempts).toBe(10);
 });
 
