@@ -39,11 +39,11 @@ import {
   jsonMediaOf,
   methods,
   operationAt,
+  pathsOf,
   type Success,
   successOf,
   titleOf,
 } from "./described-operation.ts";
-import { pathsOf } from "./described-paths.ts";
 import { errorFormatOf } from "./error-shapes.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { valueTypes } from "./field-type.ts";

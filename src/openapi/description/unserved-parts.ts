@@ -6,76 +6,73 @@ import { restrictsAlike } from "../schema/restrictions.ts";
 import { type DescribedOperation, isJson, isPatchBody, titleOf } from "./described-operation.ts";
 import { expandSchema } from "./expanded-schema.ts";
 
-/**
- * The use of a member of an object: it is read elsewhere, or shown as it is (undefined), is an
- * object of a kind, an array or a map of such objects, or is not served, for which there is a
- * sentence.
- */
-type Use =
-  | undefined
-  | { readonly kind: ObjectKind; readonly of?: "items" | "members" }
-  | { readonly note: string };
+/** The use of a member that is not only read: a sentence if it is not served, or the objects in it. */
+type Use = string | { readonly kind: ObjectKind; readonly of: "member" | "items" | "members" };
 
-type ObjectKind = keyof typeof kinds;
+/** The members of a kind of object that are read elsewhere or shown as they are, and the others. */
+interface Kind {
+  readonly read: string;
+  readonly others?: Readonly<Record<string, Use>>;
+}
 
-/** Members that are read or shown as they are. */
-const read = (...names: string[]): Record<string, Use> =>
-  Object.fromEntries(names.map((name) => [name, undefined]));
+type ObjectKind =
+  | ("document" | "server" | "serverVariable" | "pathItem" | "operation" | "parameter")
+  | ("requestBody" | "response" | "mediaType" | "example");
 
-/** The members of the objects of OpenAPI 3.0 to 3.2. Schemas have a reader of their own. */
-const kinds = {
+const items = (kind: ObjectKind): Use => ({ kind, of: "items" });
+const members = (kind: ObjectKind): Use => ({ kind, of: "members" });
+const noEncoding = "the encoding of a media type is not read";
+
+/** The objects of OpenAPI 3.0 to 3.2. Schemas have a reader of their own. */
+const kinds: Readonly<Record<ObjectKind, Kind>> = {
   document: {
-    ...read("openapi", "info", "paths", "components", "security", "tags", "externalDocs", "$self"),
-    jsonSchemaDialect: { note: "the dialect of schemas is not read; it is that of OpenAPI" },
-    servers: { kind: "server", of: "items" },
-    webhooks: { note: "webhooks are not sent" },
+    read: "openapi info paths components security tags externalDocs $self",
+    others: {
+      jsonSchemaDialect: "the dialect of schemas is not read; it is that of OpenAPI",
+      servers: items("server"),
+      webhooks: "webhooks are not sent",
+    },
   },
-  server: {
-    ...read("url", "description", "name"),
-    variables: { kind: "serverVariable", of: "members" },
-  },
-  serverVariable: read("enum", "default", "description"),
+  server: { read: "url description name", others: { variables: members("serverVariable") } },
+  serverVariable: { read: "enum default description" },
   pathItem: {
-    ...read("$ref", "summary", "description", "parameters", "additionalOperations"),
-    ...read("get", "put", "post", "delete", "patch", "head", "options", "trace", "query"),
-    servers: { note: "the servers of a path are not used" },
+    read: "$ref summary description parameters additionalOperations get put post delete patch head options trace query",
+    others: { servers: "the servers of a path are not used" },
   },
   operation: {
-    ...read("tags", "summary", "description", "externalDocs", "operationId", "deprecated", "security"),
-    parameters: { kind: "parameter", of: "items" },
-    requestBody: { kind: "requestBody" },
-    responses: { kind: "response", of: "members" },
-    callbacks: { note: "callbacks are not sent" },
-    servers: { note: "the servers of an operation are not used" },
+    read: "tags summary description externalDocs operationId deprecated security",
+    others: {
+      parameters: items("parameter"),
+      requestBody: { kind: "requestBody", of: "member" },
+      responses: members("response"),
+      callbacks: "callbacks are not sent",
+      servers: "the servers of an operation are not used",
+    },
   },
   parameter: {
-    ...read("name", "in", "description", "required", "deprecated", "schema", "example"),
-    ...read("style", "explode", "allowReserved", "allowEmptyValue"),
-    examples: { kind: "example", of: "members" },
-    content: { note: "the content of a parameter is not read" },
+    read: "name in description required deprecated schema example style explode allowReserved allowEmptyValue",
+    others: { examples: members("example"), content: "the content of a parameter is not read" },
   },
-  requestBody: {
-    ...read("description", "required"),
-    content: { kind: "mediaType", of: "members" },
-  },
+  requestBody: { read: "description required", others: { content: members("mediaType") } },
   response: {
-    ...read("summary", "description", "links"),
-    headers: { kind: "parameter", of: "members" },
-    content: { kind: "mediaType", of: "members" },
+    read: "summary description links",
+    others: { headers: members("parameter"), content: members("mediaType") },
   },
   mediaType: {
-    ...read("schema", "example"),
-    examples: { kind: "example", of: "members" },
-    encoding: { note: "the encoding of a media type is not read" },
-    prefixEncoding: { note: "the encoding of a media type is not read" },
-    itemEncoding: { note: "the encoding of a media type is not read" },
-    itemSchema: { note: "sequences of items are not sent" },
+    read: "schema example",
+    others: {
+      examples: members("example"),
+      encoding: noEncoding,
+      prefixEncoding: noEncoding,
+      itemEncoding: noEncoding,
+      itemSchema: "sequences of items are not sent",
+    },
   },
   example: {
-    ...read("summary", "description", "value", "dataValue", "serializedValue"),
-    externalValue: { note: "an example elsewhere is not read" },
+    read: "summary description value dataValue serializedValue",
+    others: { externalValue: "an example elsewhere is not read" },
   },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
 
 /** Notes what keeps a part from being looked at, such as a reference to another file. */
 function notingFaults(place: Place, look: () => void): void {
@@ -88,30 +85,21 @@ function notingFaults(place: Place, look: () => void): void {
 
 /** Notes the members of the object at a place, and below it, that are not read. */
 function noteMembers(place: Place, kind: ObjectKind): void {
-  if (place.value !== undefined) notingFaults(place, () => noteOwnMembers(place.target, kind));
+  if (place.value !== undefined) notingFaults(place, () => noteOwnMembers(place.target, kinds[kind]));
 }
 
-function noteOwnMembers(target: Place, kind: ObjectKind): void {
-  if (!isObject(target.value)) {
-    target.note("it must be an object, and is not read");
-    return;
-  }
-  const members: Readonly<Record<string, Use>> = kinds[kind];
+function noteOwnMembers(target: Place, { read, others = {} }: Kind): void {
+  if (!isObject(target.value)) target.note("it must be an object, and is not read");
   for (const [name, member] of target.members) {
-    if (name.startsWith("x-")) continue;
-    if (!Object.hasOwn(members, name)) {
-      member.note(`the member ${JSON.stringify(name)} is not known, and not read`);
-      continue;
-    }
-    const use = members[name];
-    if (use === undefined) continue;
-    if ("note" in use) member.note(use.note);
-    else if (use.of === "items") for (const item of member.items) noteMembers(item, use.kind);
-    else if (use.of === "members")
-      for (const [key, each] of member.members) {
-        if (!key.startsWith("x-")) noteMembers(each, use.kind);
-      }
-    else noteMembers(member, use.kind);
+    if (name.startsWith("x-") || read.split(" ").includes(name)) continue;
+    const use = Object.hasOwn(others, name)
+      ? others[name]
+      : `the member ${JSON.stringify(name)} is not known, and not read`;
+    if (typeof use === "string") member.note(use);
+    else if (use?.of === "member") noteMembers(member, use.kind);
+    else if (use?.of === "items") for (const item of member.items) noteMembers(item, use.kind);
+    else if (use !== undefined)
+      for (const [key, each] of member.members) if (!key.startsWith("x-")) noteMembers(each, use.kind);
   }
 }
 

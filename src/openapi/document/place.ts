@@ -244,6 +244,22 @@ export async function readableAsync<Part>(read: () => Promise<Part>): Promise<Pa
   }
 }
 
+/**
+ * The schemas that say something of one value: the one at a place, what it refers to, and those in some
+ * keywords, at any depth. What cannot be referred to is left out.
+ */
+export function partsOf(place: Place, keywords: readonly string[], seen = new Set<string>()): Place[] {
+  const { value, pointer, isVersion30 } = place;
+  if (!isObject(value) || seen.has(pointer)) return [];
+  seen.add(pointer);
+  const target = isReference(value) ? readable(() => place.target) : undefined;
+  const referenced = target === undefined ? [] : partsOf(target, keywords, seen);
+  // OpenAPI 3.0 ignores the keywords beside a reference.
+  if (isReference(value) && isVersion30) return referenced;
+  const parts = keywords.flatMap((keyword) => place.own(keyword).items);
+  return [place, ...referenced, ...parts.flatMap((part) => partsOf(part, keywords, seen))];
+}
+
 /** A member of an object or an array, or of one below it. */
 export function memberOf(value: unknown, names: readonly string[]): unknown {
   let found = value;

@@ -10,30 +10,21 @@ import {
 } from "../../json/json-filter.ts";
 import { isObject } from "../../json/json-values.ts";
 import { mappedSchemas } from "../document/discriminator.ts";
-import { isReference, type Place, readable } from "../document/place.ts";
+import { isReference, type Place, partsOf, readable } from "../document/place.ts";
 
 export type Direction = "request" | "response";
 
 const keywords = { request: "readOnly", response: "writeOnly" } as const;
 
+/** Keywords with schemas that hold, and with those that may hold. */
+const allParts = ["allOf", "anyOf", "oneOf"];
+
 /**
- * Whether a direction does not have the members of a schema, which any of its parts and alternatives may
+ * Whether a direction does not have a member, which any of the parts and alternatives of its schema may
  * say: what a client must not see is hidden in doubt.
  */
-export function isHidden(place: Place, direction: Direction, enclosing: readonly string[] = []): boolean {
-  const { value: schema, pointer } = place;
-  if (!isObject(schema) || enclosing.includes(pointer)) return false;
-  const inside = [...enclosing, pointer];
-  const target = isReference(schema) ? readable(() => place.target) : undefined;
-  if (target !== undefined && isHidden(target, direction, inside)) return true;
-  // OpenAPI 3.0 ignores the keywords beside a reference.
-  if (isReference(schema) && place.isVersion30) return false;
-  return (
-    schema[keywords[direction]] === true ||
-    ["allOf", "anyOf", "oneOf"].some((name) =>
-      place.own(name).items.some((part) => isHidden(part, direction, inside)),
-    )
-  );
+export function isHidden(place: Place, direction: Direction): boolean {
+  return partsOf(place, allParts).some((part) => part.own(keywords[direction]).value === true);
 }
 
 /**
@@ -41,27 +32,9 @@ export function isHidden(place: Place, direction: Direction, enclosing: readonly
  *
  * @param among the keywords whose schemas count as parts.
  */
-export function hiddenNames(
-  place: Place,
-  direction: Direction,
-  among: readonly string[] = ["allOf"],
-  found = new Set<string>(),
-  seen = new Set<string>(),
-): ReadonlySet<string> {
-  const { value: schema, pointer } = place;
-  if (!isObject(schema) || seen.has(pointer)) return found;
-  seen.add(pointer);
-  if (isReference(schema)) {
-    const target = readable(() => place.target);
-    if (target !== undefined) hiddenNames(target, direction, among, found, seen);
-    if (place.isVersion30) return found;
-  }
-  if (isObject(schema.properties))
-    for (const name of Object.keys(schema.properties))
-      if (isHidden(place.own("properties", name), direction)) found.add(name);
-  for (const keyword of among)
-    for (const part of place.own(keyword).items) hiddenNames(part, direction, among, found, seen);
-  return found;
+export function hiddenNames(place: Place, direction: Direction, among = ["allOf"]): ReadonlySet<string> {
+  const members = partsOf(place, among).flatMap((part) => part.own("properties").members);
+  return new Set(members.flatMap(([name, each]) => (isHidden(each, direction) ? [name] : [])));
 }
 
 /**
@@ -120,11 +93,9 @@ function addParts(draft: DraftFilter, place: Place, direction: Direction): void 
 }
 
 /** The members that have one of some scalar values, by the parts of a schema that always hold. */
-function constantsOf(place: Place, seen = new Set<string>()): FilterAlternative["values"] {
-  const target = readable(() => place.target);
-  if (target === undefined || seen.has(target.pointer)) return [];
-  seen.add(target.pointer);
-  const own = target.own("properties").members.flatMap(([name, each]) => {
+function constantsOf(place: Place): FilterAlternative["values"] {
+  const members = partsOf(place, ["allOf"]).flatMap((part) => part.own("properties").members);
+  return members.flatMap(([name, each]) => {
     const { const: constant, enum: listed } = readable(() => each.object) ?? {};
     const values = constant === undefined ? listed : [constant];
     const isScalar = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
@@ -132,5 +103,4 @@ function constantsOf(place: Place, seen = new Set<string>()): FilterAlternative[
       ? [[name, values.map((value) => JSON.stringify(value))] as const]
       : [];
   });
-  return [...own, ...target.own("allOf").items.flatMap((part) => constantsOf(part, seen))];
 }
