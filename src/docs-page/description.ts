@@ -114,7 +114,3 @@ export function referencedResponse(
 ): ResponseObject {
   return responses?.[nameOf(response)] ?? response;
 }
-
-export function firstLineOf(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
-}

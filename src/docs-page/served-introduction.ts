@@ -1,37 +1,30 @@
-// Writes the introduction of the served document: the author's text, with paragraphs and chapters
-// of the server.
+// Writes the introduction of the served document: the author's text, with what the server adds on
+// errors, retries and tokens.
 
-import { type ErrorCode, errorRegistry, statusOf } from "../base/errors.ts";
 import { type Access, isBasicField, tokenField } from "../contract/access.ts";
-import { type Contract, requiresMatch } from "../contract/contract.ts";
-import { type ErrorPart, partsOf, pathOfPart } from "../contract/error-format.ts";
+import type { Contract } from "../contract/contract.ts";
+import { type ErrorPart, partsOf } from "../contract/error-format.ts";
 import { withArticle } from "../contract/words.ts";
-import { firstLineOf } from "./description.ts";
 import type { Draft } from "./draft.ts";
 
 /**
- * Writes the introduction, without the paragraphs and chapters that the author already has.
+ * Writes the introduction, without what the author already has.
  *
  * @param errorName the name of the schema of errors.
  */
-export function introductionOf(draft: Draft, errorName: string): string {
-  const { description } = draft.document.info ?? {};
+export function introductionOf({ contract, document }: Draft, errorName: string): string {
+  const { description } = document.info ?? {};
   const own = typeof description === "string" ? description.trim() : "";
   const [lead = "", ...chapters] = own.split(/^(?=## )/m).map((text) => text.trim());
   const note = [
-    `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(draft.contract)}.`,
-    ...describeRetries(draft.contract),
+    `Every response that is not a success has ${withArticle(errorName)} as its body: ${describeErrorMembers(contract)}.`,
+    ...describeRetries(contract),
   ].join(" ");
-  const titles = chapters.map(titleOf);
-  const added = [tokensChapter(draft.contract.access), errorsChapter(draft)].filter(
-    (chapter) => !titles.includes(titleOf(chapter)),
-  );
   const notes = own.includes(note) ? [] : [note];
-  return `${[lead || `${draft.contract.service}.`, ...notes, ...chapters, ...added].join("\n\n")}\n`;
-}
-
-function titleOf(chapter: string): string {
-  return firstLineOf(chapter).trim();
+  const tokens = chapters.some((each) => /^## Tokens\s*$/m.test(each))
+    ? []
+    : [tokensChapter(contract.access)];
+  return `${[lead || `${contract.service}.`, ...notes, ...chapters, ...tokens].join("\n\n")}\n`;
 }
 
 const memberMeanings: Partial<Record<ErrorPart, string>> = {
@@ -51,35 +44,16 @@ function describeErrorMembers({ errors: { shape } }: Contract): string {
 }
 
 /** Says what a create that is sent again does, which depends on who chooses the ids. */
-function describeRetries(contract: Contract): string[] {
-  const { one, takesIds, makesIds } = resourcesOf(contract);
-  return [
-    ...(takesIds
-      ? [
-          `${makesIds ? "Where the body has the id, creates" : "Creates"} are idempotent: sending the same ${one} again
-has the same response and changes nothing, so a client that lost a response can retry.`,
-        ]
-      : []),
-    ...(makesIds
-      ? [
-          `${takesIds ? "Where the server chooses it," : "The server chooses the ids:"} sending the same ${one} again creates a second one, unless both requests have
-the same \`Idempotency-Key\`, so a client that sends one can retry.`,
-        ]
-      : []),
-  ];
-}
-
-/** Everything that the introduction says of the resources. */
-function resourcesOf({ collections }: Pick<Contract, "collections">) {
+function describeRetries({ collections }: Contract): string[] {
   const [first, ...others] = collections;
-  const only = others.length === 0 ? first : undefined;
-  return {
-    one: only?.words.one ?? "resource",
-    /** Whether there is a collection whose ids clients choose. */
-    takesIds: collections.some(({ id }) => id.isRequired),
-    /** Whether there is one whose ids the server makes. */
-    makesIds: collections.some(({ id }) => !id.isRequired),
-  };
+  const one = (others.length === 0 ? first?.words.one : undefined) ?? "resource";
+  const takesIds = collections.some(({ id }) => id.isRequired);
+  const makesIds = collections.some(({ id }) => !id.isRequired);
+  const idempotent = `${makesIds ? "Where the body has the id, creates" : "Creates"} are idempotent: sending the same ${one} again
+has the same response and changes nothing, so a client that lost a response can retry.`;
+  const keyed = `${takesIds ? "Where the server chooses it," : "The server chooses the ids:"} sending the same ${one} again creates a second one, unless both requests have
+the same \`Idempotency-Key\`, so a client that sends one can retry.`;
+  return [...(takesIds ? [idempotent] : []), ...(makesIds ? [keyed] : [])];
 }
 
 function tokensChapter(access: Access): string {
@@ -92,40 +66,4 @@ function tokensChapter(access: Access): string {
 
 The operator issues tokens with \`plantstore token create --name ci\`; a token is shown once. Send it as
 ${way}.`;
-}
-
-function errorsChapter({ contract, operations }: Draft): string {
-  const { shape } = contract.errors;
-  const resources = resourcesOf(contract);
-  const name = (pathOfPart(shape, "code") ?? pathOfPart(shape, "codeText"))?.join(".");
-  const codes = (Object.keys(errorRegistry) as ErrorCode[]).filter((code) => {
-    if (code === "invalidParameter") return operations.length > 0 || resources.makesIds;
-    if (code === "conflict") return resources.takesIds || resources.makesIds;
-    if (code === "preconditionRequired") return contract.collections.some(requiresMatch);
-    if (code === "insufficientScope")
-      return [...contract.collections.flatMap((each) => Object.values(each.operations)), ...operations].some(
-        ({ access }) => access?.scopes !== undefined,
-      );
-    if (code === "preconditionFailed") return operations.some(({ described }) => described?.isConditional);
-    return code !== "notImplemented" || contract.otherOperations.length > 0;
-  });
-  const rows = codes
-    .toSorted((one, other) => errorRegistry[one].error - errorRegistry[other].error)
-    .map((code) => {
-      const { error, meaning, remedy } = errorRegistry[code];
-      return `| ${name === undefined ? statusOf(code) : error} | ${meaning} | ${remedy} |`;
-    });
-  // Folded on the page, so that the first operation is on the first screen.
-  return `## Errors
-
-<details><summary>What to do about each error</summary>
-
-| ${name ?? "status"} | Meaning | What to do |
-| --- | --- | --- |
-${rows.join("\n")}
-
-Besides these the HTTP parser rejects what is not well-formed HTTP with a bare 400, 431 or 505: a status line
-without a body, and the connection is closed.
-
-</details>`;
 }

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { sandboxOfThings } from "../../support/contract-sandbox.ts";
-import { jsonOf, objectOf, readThings, refusalOf, thingsDocument } from "../../support/descriptions.ts";
+import { jsonOf, objectOf, readThings, thingsDocument } from "../../support/descriptions.ts";
 import { exchangeRaw } from "../../support/raw-connection.ts";
 
 const textOf = (value: string) => ({ description: "ok", content: { "text/plain": { example: value } } });
