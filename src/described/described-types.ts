@@ -47,8 +47,8 @@ interface InputOf<Operation> {
   readonly body: BodyOf<Operation>;
 }
 
-type ParametersOf<Operation, Place extends string> = Operation extends {
-  parameters: { [Each in Place]?: infer Values };
+type ParametersOf<Operation, In extends string> = Operation extends {
+  parameters: { [Each in In]?: infer Values };
 }
   ? [NonNullable<Values>] extends [never]
     ? Record<never, never>

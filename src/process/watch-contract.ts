@@ -34,13 +34,13 @@ async function follow(
   signal: AbortSignal,
 ): Promise<void> {
   for await (const change of contractChanges(file, source, signal)) {
-    const fault = "fault" in change ? change.fault : await faultOf(change, file, watched);
+    const fault = "fault" in change ? change.fault : await takeOver(change, file, watched);
     if (fault !== undefined) emit({ kind: "notice", message: `${file} is not taken over: ${fault}` });
   }
 }
 
 /** Gives the store a contract; why it cannot, if so. */
-async function faultOf(
+async function takeOver(
   source: ContractSource,
   file: string,
   { database, assertServable }: Pick<WatchedContract, "database" | "assertServable">,

@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 import { formatTextReports } from "../../packages/conformance/src/reports/text-report.ts";
 import { Contents } from "../../packages/conformance/src/requests/contents.ts";
 import { rulesFor } from "../../packages/conformance/src/rules/all-rules.ts";
-import type { Level, Rule } from "../../packages/conformance/src/rules/rule.ts";
+import type { ConformanceRule, Level } from "../../packages/conformance/src/rules/rule.ts";
 import { type ConformanceReport, runConformance } from "../../packages/conformance/src/run/run.ts";
 import { plantStore } from "./contracts.ts";
 import type { Target } from "./http.ts";
@@ -23,7 +23,7 @@ export const rulesOf = (level: Level) => allRules.filter((rule) => rule.level ==
 export interface CheckOptions {
   /** The Plant Store's by default. */
   readonly contents?: Contents;
-  readonly rules?: readonly Rule[];
+  readonly rules?: readonly ConformanceRule[];
   readonly timeoutMs?: number;
   readonly bodyBytesMax?: number;
 }
@@ -55,7 +55,7 @@ export function reportText(report: ConformanceReport): string {
 }
 
 /** Rules by their ids. Throws for an id that no rule has. */
-export function rulesNamed(...ids: readonly string[]): Rule[] {
+export function rulesNamed(...ids: readonly string[]): ConformanceRule[] {
   return ids.map((id) => {
     const rule = allRules.find((each) => each.id === id);
     if (rule === undefined) throw new Error(`There is no rule ${id}`);
@@ -71,7 +71,7 @@ export function leftOutOf(contents: Contents): Readonly<Record<string, string>> 
 }
 
 /** The paths in the sources of rules that lead to no member of a description. */
-export function deadPaths(rules: readonly Rule[], description: unknown): string[] {
+export function deadPaths(rules: readonly ConformanceRule[], description: unknown): string[] {
   const paths = rules.flatMap(({ sources }) =>
     sources.flatMap((source) => /^openapi\.json, (.*)/.exec(source)?.[1] ?? []),
   );

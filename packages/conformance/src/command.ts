@@ -11,7 +11,7 @@ import { formatJsonReports } from "./reports/json-report.ts";
 import { formatTextReports, uncheckedLines } from "./reports/text-report.ts";
 import type { Target } from "./requests/run-state.ts";
 import { selectRules } from "./rules/all-rules.ts";
-import { type Basis, bases, describeBasis, levels, type Rule } from "./rules/rule.ts";
+import { type Basis, bases, type ConformanceRule, describeBasis, levels } from "./rules/rule.ts";
 import { type CheckedCollection, checkable, chooseCollections } from "./run/checked-collections.ts";
 import { type CollectionReport, conformsInAll, countOutcomes, runConformance } from "./run/run.ts";
 
@@ -147,7 +147,7 @@ async function contractFor({ contract: file }: OptionValues): Promise<Contract> 
 }
 
 /** Says why none of the chosen rules can be checked. */
-function noRuleOf([first]: readonly Rule[]): OperatorError {
+function noRuleOf([first]: readonly ConformanceRule[]): OperatorError {
   return usageError(
     first === undefined
       ? "--basis, --rule and --skip leave no rule to check"
@@ -168,7 +168,11 @@ function basesOf(values: OptionValues): readonly Basis[] {
 }
 
 /** Ids of rules, or names of levels. */
-function namesOf(values: OptionValues, option: "rule" | "skip", all: readonly Rule[]): readonly string[] {
+function namesOf(
+  values: OptionValues,
+  option: "rule" | "skip",
+  all: readonly ConformanceRule[],
+): readonly string[] {
   const names = values[option] === undefined ? [] : listOf(values, option);
   const unknown = names.find((name) => !all.some(({ id, level }) => id === name || level === name));
   if (unknown === undefined) return names;
@@ -237,7 +241,7 @@ function listLines(collections: readonly CheckedCollection[]): string[] {
   });
 }
 
-function ruleLines(chosen: readonly Rule[]): string[] {
+function ruleLines(chosen: readonly ConformanceRule[]): string[] {
   const rules = chosen.filter(({ unfit }) => unfit === undefined);
   const width = Math.max(...rules.map(({ id }) => id.length));
   return rules.map(

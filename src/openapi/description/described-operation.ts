@@ -1,6 +1,6 @@
 // Finds the parts of an operation in a description: its parameters, its body, and its responses.
 
-import type { Place } from "../document/place.ts";
+import { type Place, readable } from "../document/place.ts";
 
 export const methods = ["get", "put", "post", "delete", "patch", "head", "options", "trace"] as const;
 
@@ -30,6 +30,26 @@ export function operationAt(
       return [place, item].flatMap((each) => each.at("parameters").items);
     },
   };
+}
+
+/** The operations of some paths, by default of all. One that is no path, or cannot be read, is left out. */
+export function describedOperations(
+  root: Place,
+  paths: readonly string[] = root.at("paths").members.map(([path]) => path),
+): DescribedOperation[] {
+  return paths.flatMap((path) => {
+    const item = root.at("paths", path);
+    return isReadablePath(path, item)
+      ? methods
+          .filter((each) => item.at(each).value !== undefined)
+          .map((each) => operationAt(item, path, each))
+      : [];
+  });
+}
+
+/** Whether it is a path whose item can be read: another one is noted elsewhere. */
+export function isReadablePath(path: string, item: Place): boolean {
+  return !path.startsWith("x-") && readable(() => item.target) !== undefined;
 }
 
 /** The media type of the JSON of a body or a response, and its place. */

@@ -22,7 +22,6 @@ import {
   type ContractError,
   contractErrorOf,
   type Place,
-  readable,
   readableAsync,
   schemaName,
 } from "../document/place.ts";
@@ -32,13 +31,13 @@ import type { DescribedCollection } from "./collection.ts";
 import {
   collectionPath,
   type DescribedOperation,
+  describedOperations,
   describedSuccess,
   isItemOf,
   isJson,
   isPatchBody,
+  isReadablePath,
   jsonMediaOf,
-  methods,
-  operationAt,
   pathsOf,
   type Success,
   successOf,
@@ -106,8 +105,7 @@ export async function readOperations(
 
 /** The operations of a collection and of its resources. */
 export function operationsOf(root: Place, collection: string): DescribedOperation[] {
-  const paths = root.at("paths");
-  return describedOperations(pathsOf(root, collection).map((path) => [path, paths.at(path)]));
+  return describedOperations(root, pathsOf(root, collection));
 }
 
 /** The header fields of conditions, which every operation of one resource serves. */
@@ -143,11 +141,11 @@ async function readOperation(
 
 /** The operations of a description that are not served. Notes them, and why. */
 export function readOthers({ root, served, faults }: Reading): OtherOperation[] {
-  const paths = root.at("paths").members.filter(isReadable);
+  const paths = root.at("paths").members.filter(([path, item]) => isReadablePath(path, item));
   for (const [path, item] of paths) noteMethods(path, item);
   noteSamePaths(paths);
   const seen = new Set<string>();
-  return describedOperations(paths).flatMap((operation) => {
+  return describedOperations(root).flatMap((operation) => {
     const { method, path, place } = operation;
     const route = `${method} ${pathShape(path)}`;
     const isFirst = !seen.has(route);
@@ -168,7 +166,7 @@ function reasonFrom({ pointer }: Place, fault: ContractError | undefined): strin
 }
 
 /** Notes the paths that differ from an earlier one in the names of their parameters alone. */
-function noteSamePaths(paths: readonly PathItem[]): void {
+function noteSamePaths(paths: readonly (readonly [path: string, item: Place])[]): void {
   const firsts = new Map<string, string>();
   for (const [path, item] of paths) {
     const shape = pathShape(path);
@@ -336,24 +334,6 @@ async function readDeletion(
     }
   }
   return { response: undefined, content: `{${members.join(",")}}` };
-}
-
-/** The operations of some paths. */
-function describedOperations(paths: readonly PathItem[]): DescribedOperation[] {
-  return paths
-    .filter(isReadable)
-    .flatMap(([path, item]) =>
-      methods
-        .filter((method) => item.at(method).value !== undefined)
-        .map((method) => operationAt(item, path, method)),
-    );
-}
-
-type PathItem = readonly [path: string, item: Place];
-
-/** Whether it is a path whose item can be read: another one is noted elsewhere. */
-function isReadable([path, item]: PathItem): boolean {
-  return !path.startsWith("x-") && readable(() => item.target) !== undefined;
 }
 
 /** The name of an operation of the collection; undefined for any other operation. */

@@ -2,8 +2,14 @@
 // down what they create and change meanwhile, which is read again before the contract is switched.
 
 import { OperatorError } from "../../base/operator-error.ts";
-import { type Collection, countCodeUnits, type PlantColumns, wholeOf } from "../../contract/contract.ts";
-import { parsePlantJson, type plantJson, responseJson, toValues } from "../../contract/plant.ts";
+import {
+  type Collection,
+  countCodeUnits,
+  type Plant,
+  type PlantColumns,
+  wholeOf,
+} from "../../contract/contract.ts";
+import { parsePlantJson, responseJson, toValues } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { list, query, type SqlWork } from "../shared/sql-work.ts";
 import type { ContractChange, KeptCollection } from "./contract-change.ts";
@@ -200,7 +206,7 @@ export class Scan {
         return value === undefined && isRequired === true ? fill : value;
       });
       codeUnits += countCodeUnits(wanted, values);
-      const reason = faultOf(wanted, id, values);
+      const reason = misfitReason(wanted, id, values);
       if (reason === undefined) continue;
       const misfits = this.#misfitsOf(kept);
       const isKnown = misfits.length >= namedMax || misfits.some((each) => each.id === id);
@@ -244,7 +250,7 @@ function selectOf({ stored, fields }: KeptCollection): string {
 }
 
 /** Why a stored resource does not fit; undefined if it does. */
-function faultOf(wanted: Collection, id: PlantId, values: Parameters<typeof plantJson>[1]["values"]) {
+function misfitReason(wanted: Collection, id: PlantId, values: Plant["values"]) {
   const plant = { id, values };
   const { id: member, fields } = wanted;
   const whole = { ...wholeOf(wanted), hasId: member.isAccepted, fields: fields.map(() => true) };

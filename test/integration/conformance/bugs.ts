@@ -659,21 +659,12 @@ export const planted: readonly PlantedBugs[] = [
             setText(request, textOf(request).replace("{", '{"email":null,'));
         },
       },
-      "a UUID in upper case is another one": answers(["ids.uuid-case"], 404, ({ start }) =>
-        /^GET \S*[A-F]/.test(start.slice(0, 60)),
-      ),
     },
   },
   {
     ...contractOf("codes.yaml"),
     bugs: {
       ...editBugs,
-      "ids are compared without case": misreadText(["ids.letter-case"], (text) =>
-        text.replace(/"code":"([^"]*)"/, (_, code: string) => `"code":"${code.toUpperCase()}"`),
-      ),
-      "paths are not decoded": misreadStart(["ids.path-encoding"], (start) =>
-        start.replace(/%(?=[\dA-F]{2})/g, "%25"),
-      ),
       "an id may be a number": misreadText(["errors.invalid-plant"], (text) =>
         text.replace(/"code":(\d+)/, '"code":"$1"'),
       ),

@@ -6,7 +6,12 @@ import { reproduce } from "../../../packages/conformance/src/failures/reproduce.
 import { reportText } from "../../../packages/conformance/src/failures/transcript-text.ts";
 import { formatJsonReports } from "../../../packages/conformance/src/reports/json-report.ts";
 import { formatTextReports, uncheckedLines } from "../../../packages/conformance/src/reports/text-report.ts";
-import { decision, openapi, type Rule, rfc } from "../../../packages/conformance/src/rules/rule.ts";
+import {
+  type ConformanceRule,
+  decision,
+  openapi,
+  rfc,
+} from "../../../packages/conformance/src/rules/rule.ts";
 import {
   type CollectionReport,
   type ConformanceReport,
@@ -34,11 +39,11 @@ function transcript(body: string, response?: HttpResponse, isConcurrent = false)
 
 function resultOf(
   id: string,
-  basis: Rule["basis"],
-  sources: Rule["sources"],
+  basis: ConformanceRule["basis"],
+  sources: ConformanceRule["sources"],
   result: Partial<RuleResult>,
 ): RuleResult {
-  const level = id.split(".")[0] as Rule["level"];
+  const level = id.split(".")[0] as ConformanceRule["level"];
   const rule = { id, level, title: "It <is>.", basis, sources, run: async () => undefined, unfit: undefined };
   return { rule, outcome: "holds", reason: undefined, failures: [], ...result };
 }

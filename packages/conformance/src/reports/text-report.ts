@@ -78,10 +78,10 @@ function sumLine(results: readonly RuleResult[], leftOut: number, durationMs: nu
 /** The rule, and its fault in words. */
 function headline({ rule, failures }: RuleResult): string {
   const [first] = failures;
-  return `${rule.id}: ${first === undefined ? "" : faultOf(first)}`;
+  return `${rule.id}: ${first === undefined ? "" : failureText(first)}`;
 }
 
-function faultOf(failure: RuleFailure): string {
+function failureText(failure: RuleFailure): string {
   return failure.case === undefined ? failure.message : `${failure.case}: ${failure.message}`;
 }
 
@@ -94,7 +94,7 @@ function blockLines({ rule, failures }: RuleResult): string[] {
   const isAlike = ({ message }: RuleFailure) => message === first?.message;
   const named = [...others.filter(isAlike), ...others.filter((each) => !isAlike(each))]
     .slice(0, casesMax)
-    .map((failure) => (isAlike(failure) ? (failure.case ?? failure.message) : faultOf(failure)));
+    .map((failure) => (isAlike(failure) ? (failure.case ?? failure.message) : failureText(failure)));
   const more = others.length > casesMax ? ` and ${others.length - casesMax} more` : "";
   return [
     `${rule.title} ${describeRequirement(rule)}`,

@@ -5,9 +5,11 @@ import { describeFault, excessOf, type SchemaCheck, Work } from "../../../../src
 import { parseExactJson } from "../../../../src/json/exact-json.ts";
 import { encodePath } from "../../../../src/json/percent-encoding.ts";
 import {
+  type DescribedOperation,
+  describedOperations,
   matchesMedia,
-  methods,
   responseAt,
+  titleOf,
 } from "../../../../src/openapi/description/described-operation.ts";
 import { Place, readableAsync } from "../../../../src/openapi/document/place.ts";
 import { SchemaReader } from "../../../../src/openapi/schema/schema-reader.ts";
@@ -17,16 +19,9 @@ import { RuleViolation } from "../wire/rule-ends.ts";
 import type { Contents } from "./contents.ts";
 import { expectThat, expectUtf8, shorten, textOf } from "./expectations.ts";
 
-interface DescribedOperation {
-  readonly method: string;
-  readonly path: string;
-  readonly pattern: RegExp;
-  readonly place: Place;
-}
-
 export class DescribedResponses implements ResponseCheck {
   readonly #path: string;
-  readonly #operations: DescribedOperation[] = [];
+  readonly #operations: (DescribedOperation & { readonly pattern: RegExp })[] = [];
   /** The checks of media types by their pointers; none for a schema that is missing or cannot be read. */
   readonly #checks = new Map<string, SchemaCheck>();
 
@@ -36,16 +31,14 @@ export class DescribedResponses implements ResponseCheck {
 
   static async read(contents: Contents): Promise<DescribedResponses> {
     const described = new DescribedResponses(contents);
-    const root = Place.root(contents.contract.document);
     const reader = new SchemaReader("response");
-    for (const [path, item] of root.at("paths").members)
-      for (const method of methods)
-        if (item.at(method, "responses").value !== undefined)
-          await described.#add(item.at(method), method.toUpperCase(), path, reader);
+    for (const operation of describedOperations(Place.root(contents.contract.document)))
+      if (operation.place.at("responses").value !== undefined) await described.#add(operation, reader);
     return described;
   }
 
-  async #add(place: Place, method: string, path: string, reader: SchemaReader): Promise<void> {
+  async #add(operation: DescribedOperation, reader: SchemaReader): Promise<void> {
+    const { place, path } = operation;
     for (const [, response] of place.at("responses").members)
       for (const [, media] of response.at("content").members) {
         const schema = media.at("schema");
@@ -56,7 +49,7 @@ export class DescribedResponses implements ResponseCheck {
     const literals = encodePath(path)
       .split(/\{[^{}]*\}/)
       .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-    this.#operations.push({ method, path, pattern: new RegExp(`^${literals.join("[^/]+")}$`), place });
+    this.#operations.push({ ...operation, pattern: new RegExp(`^${literals.join("[^/]+")}$`) });
   }
 
   concerns(_: HttpResponse, request: RequestParts): boolean {
@@ -67,10 +60,10 @@ export class DescribedResponses implements ResponseCheck {
   expect(response: HttpResponse, request: RequestParts): void {
     const operation = this.#find(request);
     if (operation === undefined) return;
-    const { method, path, place } = operation;
+    const { place, method } = operation;
     const { status } = response;
     const described = responseAt(place, status);
-    const title = `${status} of ${method} ${path}`;
+    const title = `${status} of ${titleOf(operation)}`;
     if (described === undefined) {
       // A failure that is not described may have any body, and so may a success where none is.
       const isKnown = status >= 300 || !place.at("responses").members.some(([each]) => each.startsWith("2"));
@@ -79,7 +72,7 @@ export class DescribedResponses implements ResponseCheck {
     }
     const content = described.at("content").members;
     if (content.length === 0) {
-      const isFree = response.body.length === 0 || method === "GET" || status >= 400;
+      const isFree = response.body.length === 0 || method === "get" || status >= 400;
       expectThat(isFree, `the contract describes no body for the ${title}, which has one`);
       return;
     }
@@ -93,7 +86,7 @@ export class DescribedResponses implements ResponseCheck {
     expectUtf8(response);
     const check = this.#checks.get(media.pointer);
     if (check === undefined) return;
-    const fault = faultOf(check, textOf(response));
+    const fault = schemaFault(check, textOf(response));
     if (fault !== undefined)
       throw new RuleViolation(`in the ${title} ${fault}, received ${shorten(textOf(response))}`);
   }
@@ -101,12 +94,14 @@ export class DescribedResponses implements ResponseCheck {
   /** The operation of a request. */
   #find({ method = "POST", path = this.#path }: RequestParts): DescribedOperation | undefined {
     const [target = ""] = path.split("?");
-    const found = this.#operations.filter((each) => each.method === method && each.pattern.test(target));
+    const found = this.#operations.filter(
+      (each) => each.method === method.toLowerCase() && each.pattern.test(target),
+    );
     return found.find((each) => !each.path.includes("{")) ?? found[0];
   }
 }
 
-function faultOf(check: SchemaCheck, json: string): string | undefined {
+function schemaFault(check: SchemaCheck, json: string): string | undefined {
   try {
     const fault = check.fault(parseExactJson(json), new Work());
     return fault && describeFault(fault);

@@ -8,18 +8,16 @@ import { idRules } from "./id-rules.ts";
 import { idempotenceRules } from "./idempotence-rules.ts";
 import { keyRules } from "./key-rules.ts";
 import { operationRules } from "./operation-rules.ts";
-import { allUnfit, type Basis, type Rule, unfitReasons } from "./rule.ts";
-import { textIdRules } from "./text-id-rules.ts";
+import { allUnfit, type Basis, type ConformanceRule, unfitReasons } from "./rule.ts";
 
 /** All rules for a contract. Those that have nothing to try with it say why. */
-export function rulesFor(contents: Contents): readonly Rule[] {
+export function rulesFor(contents: Contents): readonly ConformanceRule[] {
   const serverIds = !contents.sendsIds && unfitReasons.serverIds;
   const textIds = contents.hasTextIds && unfitReasons.textIds;
   return [
     ...contractRules(contents),
     ...operationRules(contents),
     ...editRules(contents),
-    ...textIdRules(contents),
     ...allUnfit(serverIds || textIds, idRules(contents)),
     ...allUnfit(serverIds, idempotenceRules(contents)),
     ...keyRules(contents),
@@ -35,8 +33,11 @@ export interface Selection {
   readonly skip: readonly string[];
 }
 
-export function selectRules(rules: readonly Rule[], { bases, only, skip }: Selection): readonly Rule[] {
-  const isNamed = ({ id, level }: Rule, names: readonly string[]) =>
+export function selectRules(
+  rules: readonly ConformanceRule[],
+  { bases, only, skip }: Selection,
+): readonly ConformanceRule[] {
+  const isNamed = ({ id, level }: ConformanceRule, names: readonly string[]) =>
     names.includes(id) || names.includes(level);
   return rules.filter(
     (rule) =>

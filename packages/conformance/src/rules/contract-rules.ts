@@ -20,9 +20,9 @@ import {
   byContract,
   byDecision,
   byStandard,
+  type ConformanceRule,
   decision,
   placesIn,
-  type Rule,
   rfc,
   rulesOf,
   unfitReasons,
@@ -49,7 +49,7 @@ const texts: Readonly<Record<string, string>> = {
 
 const escapeLetter = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-export function contractRules(contents: Contents): readonly Rule[] {
+export function contractRules(contents: Contents): readonly ConformanceRule[] {
   const { collection, title, group, named } = contents;
   const { body, responses, success, security } = placesIn(contents);
   const { status: created } = collection.operations.create;
@@ -249,7 +249,7 @@ export function contractRules(contents: Contents): readonly Rule[] {
 }
 
 /** Checked last: what it sends has left servers unable to answer anything. */
-export function robustnessRules(contents: Contents): readonly Rule[] {
+export function robustnessRules(contents: Contents): readonly ConformanceRule[] {
   const { body, responses } = placesIn(contents);
   return rulesOf(contents, "contract", {
     "no-server-error": {

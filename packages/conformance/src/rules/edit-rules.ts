@@ -16,13 +16,13 @@ import {
 import type { RuleContext } from "../requests/rule-context.ts";
 import type { HttpResponse } from "../wire/exchange.ts";
 import { getById, ifUnchanged, itemPlace, sendOperation } from "./operation-rules.ts";
-import { byContract, byDecision, decision, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byContract, byDecision, type ConformanceRule, decision, rfc, rulesOf } from "./rule.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
 const conditional = decision("`ETag`, `If-Match`, `If-None-Match`");
 
-export function editRules(contents: Contents): readonly Rule[] {
+export function editRules(contents: Contents): readonly ConformanceRule[] {
   const { collection, title, group } = contents;
   const { replace, change, get } = collection.operations;
   const put = (check: RuleContext, id: string, body: string, headers = {}) =>

@@ -17,7 +17,16 @@ import type { RuleContext } from "../requests/rule-context.ts";
 import type { RequestParts } from "../wire/exchange.ts";
 import { RuleSkipped } from "../wire/rule-ends.ts";
 import { ofEveryResponse } from "./every-response.ts";
-import { byDecision, decision, openapi, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
+import {
+  byDecision,
+  type ConformanceRule,
+  decision,
+  openapi,
+  placesIn,
+  rfc,
+  rulesOf,
+  unfitReasons,
+} from "./rule.ts";
 import { invalidPlants, wrongCredentials } from "./wrong-requests.ts";
 
 const orderOfChecks = decision("Order of checks");
@@ -81,7 +90,7 @@ function expectCodes(
   );
 }
 
-export function errorRules(contents: Contents): readonly Rule[] {
+export function errorRules(contents: Contents): readonly ConformanceRule[] {
   const { access, collection, title, group, named } = contents;
   const { path } = collection;
   const serverIds = !contents.sendsIds && unfitReasons.serverIds;

@@ -3,7 +3,7 @@
 import type { RuleContext } from "../requests/rule-context.ts";
 import type { HttpResponse, RequestParts } from "../wire/exchange.ts";
 import { RuleViolation } from "../wire/rule-ends.ts";
-import type { Rule } from "./rule.ts";
+import type { ConformanceRule } from "./rule.ts";
 
 /** Requests that get a Plant, or an error. */
 function requestsOfEachKind(check: RuleContext): Readonly<Record<string, RequestParts>> {
@@ -33,6 +33,6 @@ async function provokeResponses(check: RuleContext): Promise<void> {
 export function ofEveryResponse(
   concerns: (response: HttpResponse, request: RequestParts) => boolean,
   expect: (response: HttpResponse, request: RequestParts) => void,
-): Pick<Rule, "run" | "every"> {
+): Pick<ConformanceRule, "run" | "every"> {
   return { every: { concerns, expect }, run: provokeResponses };
 }

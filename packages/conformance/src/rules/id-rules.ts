@@ -5,7 +5,16 @@ import type { Contents } from "../requests/contents.ts";
 import { expectClientError, expectPlant } from "../requests/expectations.ts";
 import { type RuleContext, takenOrRejected } from "../requests/rule-context.ts";
 import { RuleSkipped } from "../wire/rule-ends.ts";
-import { byContract, byDecision, decision, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
+import {
+  byContract,
+  byDecision,
+  type ConformanceRule,
+  decision,
+  placesIn,
+  rfc,
+  rulesOf,
+  unfitReasons,
+} from "./rule.ts";
 
 const idDecision = decision("`id`");
 const sameAgain = decision("The same id with the same content again");
@@ -55,14 +64,14 @@ async function expectDistinct(check: RuleContext, ids: readonly bigint[]): Promi
 }
 
 /** Creates plants with ids that are derived from a new one. */
-function distinct(idsOf: (id: bigint) => readonly bigint[]): Rule["run"] {
+function distinct(idsOf: (id: bigint) => readonly bigint[]): ConformanceRule["run"] {
   return async (check) => {
     await check.skipUnlessConflicts();
     await expectDistinct(check, idsOf(check.id()));
   };
 }
 
-export function idRules(contents: Contents): readonly Rule[] {
+export function idRules(contents: Contents): readonly ConformanceRule[] {
   const { idLimits } = contents;
   const hasAllIds = isAllInt64(idLimits);
   const hasNegativeIds = hasNegative(idLimits);

@@ -12,7 +12,16 @@ import {
 } from "../requests/expectations.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
 import { RuleSkipped } from "../wire/rule-ends.ts";
-import { byContract, byDecision, decision, placesIn, type Rule, rfc, rulesOf, unfitReasons } from "./rule.ts";
+import {
+  byContract,
+  byDecision,
+  type ConformanceRule,
+  decision,
+  placesIn,
+  rfc,
+  rulesOf,
+  unfitReasons,
+} from "./rule.ts";
 
 const sameAgain = decision("The same id with the same content again");
 const conflicting = decision("The same id with different content");
@@ -48,7 +57,7 @@ const similarTexts: Readonly<Record<string, (long: string) => readonly [string, 
   "the end of a long text": (long) => [`${long}a`, `${long}b`],
 };
 
-export function idempotenceRules(contents: Contents): readonly Rule[] {
+export function idempotenceRules(contents: Contents): readonly ConformanceRule[] {
   const { collection, group, otherFields } = contents;
   const others = otherFields.flatMap((field) => {
     const json = contents.anotherValue(field);

@@ -4,7 +4,7 @@
 import type { Contents } from "../requests/contents.ts";
 import { createdId, expectClientError, expectThat, textOf } from "../requests/expectations.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
-import { byContract, byDecision, decision, placesIn, type Rule, rulesOf } from "./rule.ts";
+import { byContract, byDecision, type ConformanceRule, decision, placesIn, rulesOf } from "./rule.ts";
 
 /** Enough races to hit a gap of 20 µs between a check and an insert. */
 const raceRequests = 20;
@@ -14,7 +14,7 @@ const keyed = decision("`Idempotency-Key`");
 /** A key that no other request has. */
 const newKey = (check: RuleContext) => `conformance-${check.id()}`;
 
-export function keyRules(contents: Contents): readonly Rule[] {
+export function keyRules(contents: Contents): readonly ConformanceRule[] {
   const { operation, success } = placesIn(contents);
   const applies = !contents.sendsIds;
   const withKey = (key: string) => ({ "Idempotency-Key": key });

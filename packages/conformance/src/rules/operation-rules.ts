@@ -19,7 +19,7 @@ import {
 } from "../requests/expectations.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
 import type { HttpResponse, RequestParts } from "../wire/exchange.ts";
-import { byContract, byStandard, openapi, placesIn, type Rule, rfc, rulesOf } from "./rule.ts";
+import { byContract, byStandard, type ConformanceRule, openapi, placesIn, rfc, rulesOf } from "./rule.ts";
 
 const methods = { list: "GET", get: "GET", replace: "PUT", change: "PATCH", delete: "DELETE" } as const;
 type Operation = keyof typeof methods;
@@ -85,7 +85,7 @@ function plantsOf(contents: Contents, response: HttpResponse): readonly unknown[
   return found;
 }
 
-export function operationRules(contents: Contents): readonly Rule[] {
+export function operationRules(contents: Contents): readonly ConformanceRule[] {
   const { collection } = contents;
   const { operations, list } = collection;
   const createdName = contents.created?.createdName;

@@ -16,7 +16,7 @@ export type Level = (typeof levels)[number];
 export const bases = ["contract", "standard", "decision"] as const;
 export type Basis = (typeof bases)[number];
 
-export interface Rule {
+export interface ConformanceRule {
   /** The level and a name: `ids.beyond-53-bits`. */
   readonly id: string;
   readonly level: Level;
@@ -32,10 +32,10 @@ export interface Rule {
   readonly unfit: string | undefined;
 }
 
-type Requirement = Pick<Rule, "basis" | "sources">;
+type Requirement = Pick<ConformanceRule, "basis" | "sources">;
 
 /** A rule without its level and name. */
-interface RuleDefinition extends Pick<Rule, "title" | "run" | "every"> {
+interface RuleDefinition extends Pick<ConformanceRule, "title" | "run" | "every"> {
   readonly required: Requirement;
   /** Whether the contract has what the rule is about. Otherwise no report mentions the rule. */
   readonly applies?: boolean;
@@ -48,7 +48,7 @@ export function rulesOf(
   contents: Contents,
   level: Level,
   named: Readonly<Record<string, RuleDefinition>>,
-): readonly Rule[] {
+): readonly ConformanceRule[] {
   return Object.entries(named)
     .filter(([, { applies = true }]) => applies)
     .map(([name, { required, title, unfit, run, every }]) => ({
@@ -63,7 +63,10 @@ export function rulesOf(
 }
 
 /** Marks all of the rules as unfit for a contract, if there is a reason. */
-export function allUnfit(reason: string | false, rules: readonly Rule[]): readonly Rule[] {
+export function allUnfit(
+  reason: string | false,
+  rules: readonly ConformanceRule[],
+): readonly ConformanceRule[] {
   return reason === false ? rules : rules.map((rule) => ({ ...rule, unfit: reason }));
 }
 

@@ -5,11 +5,11 @@ import { OperatorError } from "../../../../src/base/operator-error.ts";
 import type { Collection, Contract } from "../../../../src/contract/contract.ts";
 import { Contents } from "../requests/contents.ts";
 import { rulesFor } from "../rules/all-rules.ts";
-import type { Rule } from "../rules/rule.ts";
+import type { ConformanceRule } from "../rules/rule.ts";
 
 /** A collection, and its rules or why none of them is checked. */
 export type CheckedCollection =
-  | { readonly name: string; readonly contents: Contents; readonly rules: readonly Rule[] }
+  | { readonly name: string; readonly contents: Contents; readonly rules: readonly ConformanceRule[] }
   | SkippedCollection;
 
 interface SkippedCollection {

@@ -11,7 +11,7 @@ import { accepted, createdId, expectPlant } from "../requests/expectations.ts";
 import { RuleContext } from "../requests/rule-context.ts";
 import type { RunState, Target } from "../requests/run-state.ts";
 import { TestClient } from "../requests/test-client.ts";
-import type { Rule } from "../rules/rule.ts";
+import type { ConformanceRule } from "../rules/rule.ts";
 import type { HttpResponse } from "../wire/exchange.ts";
 import { PlantViolation, RuleSkipped, RuleViolation } from "../wire/rule-ends.ts";
 import { checkable } from "./checked-collections.ts";
@@ -19,7 +19,7 @@ import { checkable } from "./checked-collections.ts";
 export type Outcome = "holds" | "fails" | "blocked" | "skipped";
 
 export interface RuleResult {
-  readonly rule: Rule;
+  readonly rule: ConformanceRule;
   readonly outcome: Outcome;
   /** Why it was not checked, or not in all cases. */
   readonly reason: string | undefined;
@@ -53,7 +53,7 @@ export interface RunOptions {
   readonly contents: Contents;
   readonly target: Target;
   /** Unfit rules are not checked; the report names them. */
-  readonly rules: readonly Rule[];
+  readonly rules: readonly ConformanceRule[];
   /** Time to connect, and for each response, in milliseconds. */
   readonly timeoutMs: number;
   /** Chooses the ids. */
@@ -228,7 +228,7 @@ async function findGone(last: RuleResult | undefined, state: RunState): Promise<
   }
 }
 
-async function runRule(rule: Rule, state: RunState): Promise<RuleResult> {
+async function runRule(rule: ConformanceRule, state: RunState): Promise<RuleResult> {
   const context = new RuleContext(state, rule.id);
   await context.case(undefined, () => rule.run(context));
   const { failures, heldCases, isBlocked, undecided } = context;
