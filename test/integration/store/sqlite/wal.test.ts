@@ -35,14 +35,17 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
   const path = folder.file("plants.db");
   const store = await openedStore(`sqlite:${path}`);
   let id = 0n;
-  for (let megabyte = 0; megabyte < 20; megabyte++)
-    expect(await store.create(toEntries(plantStore, [large(id++)]))).toEqual(["created"]);
-  // Without a commit after them.
-  await eventually(
-    "fewer than 2,000 pages to copy",
-    () => walPages(path).toCopy,
-    (pages) => pages < 2_000,
-  );
+  // A thread that starts late copies the first ones, whoever tells it of the others.
+  for (let round = 0; round < 2; round++) {
+    for (let megabyte = 0; megabyte < 20; megabyte++)
+      expect(await store.create(toEntries(plantStore, [large(id++)]))).toEqual(["created"]);
+    // Without a commit after them.
+    await eventually(
+      "fewer than 2,000 pages to copy",
+      () => walPages(path).toCopy,
+      (pages) => pages < 2_000,
+    );
+  }
 
   // A snapshot keeps the WAL from being restarted, however long the commits wait for that.
   const reader = new Database(path);
