@@ -3,13 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ServerEvent } from "../../../src/base/server-event.ts";
-import { ApiError, defineOperation, type Operation } from "../../../src/index.ts";
+import { ApiError, type Operation } from "../../../src/index.ts";
 import { runHandler } from "../../../src/plants/own-operation.ts";
 import { engines } from "../../support/engines.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
+import { ownOperation } from "../../support/own-operation.ts";
 import { settled } from "../../support/settled.ts";
 
-type Handle = Parameters<typeof defineOperation>[0]["handle"];
+type Handle = Parameters<typeof ownOperation>[1];
 
 /** What a handler does, and the response to it. */
 const outcomes: Readonly<Record<string, readonly [handle: Handle, status: number, body: unknown]>> = {
@@ -77,14 +78,7 @@ const failures: Readonly<Record<string, readonly [handle: Handle, logged: string
 };
 
 const operations: Operation[] = Object.entries({ ...outcomes, ...failures }).map(([name, [handle]]) =>
-  defineOperation({
-    operationId: name,
-    method: "POST",
-    path: `/own/${name}`,
-    summary: name,
-    responses: { 200: { description: "It." } },
-    handle,
-  }),
+  ownOperation(name, handle),
 );
 
 test("a handler that never responds is an exception after a time", async () => {
@@ -105,7 +99,7 @@ describe.each(engines)("on $name", ({ createTestStore }) => {
 
   async function call(name: string) {
     const options = { method: "POST", headers: { Authorization: `Bearer ${token}` } };
-    const response = await fetch(`${server.url}/own/${name}`, { ...options, redirect: "manual" });
+    const response = await fetch(`${server.url}/${name}`, { ...options, redirect: "manual" });
     return {
       status: response.status,
       body: await response.text(),

@@ -3,14 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Contract } from "../../../src/contract/contract.ts";
-import { ApiError, type CollectionStore, defineOperation, etagOf } from "../../../src/index.ts";
+import { ApiError, type CollectionStore, etagOf } from "../../../src/index.ts";
 import { EditRun, listEdits, undoRun } from "../../../src/plants/edits.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";
+import { ownOperation } from "../../support/own-operation.ts";
 
-type Options = Parameters<typeof defineOperation>[0];
-type Call = Parameters<Options["handle"]>[0];
+type Call = Parameters<Parameters<typeof ownOperation>[1]>[0];
 // The handlers of this test have no types of a contract.
 type Resource = Record<string, unknown> & { readonly id: string };
 type Own = Record<"rooms" | "guests" | "bookings", CollectionStore<{ resource: Resource; body: object }>>;
@@ -20,14 +20,7 @@ const hotel = { text: await Bun.file(contractFile("hotel.yaml")).text() };
 /** The handler that the next call of the only operation runs. */
 let handler: (call: Call) => Promise<unknown>;
 
-const run = defineOperation({
-  operationId: "run",
-  method: "POST",
-  path: "/run",
-  summary: "Runs it",
-  responses: { 200: { description: "It." } },
-  handle: (call) => handler(call) as Promise<never>,
-});
+const run = ownOperation("run", (call) => handler(call) as Promise<never>);
 
 describe.each(engines.filter(({ name }) => name !== "citus"))("on $name", ({ name, createTestStore }) => {
   const resources = new AsyncDisposableStack();

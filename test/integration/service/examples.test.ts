@@ -2,13 +2,13 @@
 
 import { expect, test } from "bun:test";
 import { OperatorError } from "../../../src/base/operator-error.ts";
-import { defineOperation } from "../../../src/plants/define-operation.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { accepts, parsed, readThings } from "../../support/descriptions.ts";
 import { failing } from "../../support/failing.ts";
 import { sendTo } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
+import { ownOperation } from "../../support/own-operation.ts";
 
 test("a field with an enum has one of its values", async () => {
   const things = await readThings({ properties: { colour: { type: "string", enum: ["red", "blue"] } } });
@@ -17,14 +17,7 @@ test("a field with an enum has one of its values", async () => {
 });
 
 test("an operation responds with what its handler returns", async () => {
-  const sum = defineOperation({
-    operationId: "sum",
-    method: "GET",
-    path: "/sum",
-    summary: "Sum",
-    responses: { 200: { description: "The sum." } },
-    handle: () => ({ sum: 2n ** 60n }),
-  });
+  const sum = ownOperation("sum", () => ({ sum: 2n ** 60n }), { method: "GET" });
   await using server = await startInProcess({ operations: [sum] });
   const { status, text } = await sendTo(await server.target(), "GET", "/sum");
   expect([status, text]).toEqual([200, '{"sum":1152921504606846976}']);
