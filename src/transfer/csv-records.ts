@@ -6,6 +6,7 @@
 // options takes ten times as long. A test compares the two.
 
 import type { Collection, Field, Plant } from "../contract/contract.ts";
+import { memberCells, memberPaths } from "./member-columns.ts";
 
 /** The cells of a record, or its syntax error. */
 export type CsvCells = readonly (string | undefined)[] | { readonly error: string };
@@ -18,26 +19,54 @@ export const delimiters = [",", ";", "\t", "|"] as const;
 
 export type Delimiter = (typeof delimiters)[number];
 
-const needsQuotes = /[",\r\n]|^$/;
+const needsQuotes = /["\r\n]|^$/;
+
+/** The members that have columns before that of their field. */
+export type ExportedMembers = ReadonlyMap<Field, ReturnType<typeof memberPaths>>;
+
+/** The members of objects that an export has in columns, which an import reads as these. */
+export function exportedMembers({ id, fields }: Collection): ExportedMembers {
+  const names = [id, ...fields].map(({ name }) => name.trim().toLowerCase());
+  return new Map(
+    fields.flatMap((field) => {
+      const { name } = field;
+      const isClear =
+        name === name.trim() && !names.some((each) => each.startsWith(`${name.toLowerCase()}.`));
+      const paths = isClear ? memberPaths(field) : [];
+      return paths.length === 0 ? [] : [[field, paths] as const];
+    }),
+  );
+}
 
 /**
  * The record of a plant, without a line end. An id that is the name of its column is quoted, so that
  * its record is not the header of another file.
  */
-export function formatCsvRecord({ id: { name }, fields }: Collection, { id, values }: Plant): string {
+export function formatCsvRecord(
+  { id: { name }, fields }: Collection,
+  { id, values }: Plant,
+  members: ExportedMembers = new Map(),
+): string {
   let record = typeof id === "bigint" ? String(id) : id === name ? quotedCell(id) : formatCsvCell(id);
   for (let index = 0; index < fields.length; index++) {
     const value = values[index];
-    const text = value === undefined ? undefined : (fields[index] as Field).type.format(value);
+    const field = fields[index] as Field;
+    const paths = members.get(field);
+    if (paths !== undefined) {
+      for (const cell of memberCells(field, paths, value)) record = `${record},${formatCsvCell(cell)}`;
+      continue;
+    }
+    const text = value === undefined ? undefined : field.type.format(value);
     record = `${record},${formatCsvCell(text)}`;
   }
   return record;
 }
 
 /** A cell; an absent value is an empty cell, and an empty one is quoted. */
-export function formatCsvCell(value: string | undefined): string {
+export function formatCsvCell(value: string | undefined, delimiter: Delimiter = ","): string {
   if (value === undefined) return "";
-  return needsQuotes.test(value) ? quotedCell(value) : value;
+  const isPlain = !needsQuotes.test(value) && !value.includes(delimiter);
+  return isPlain ? value : quotedCell(value);
 }
 
 function quotedCell(value: string): string {

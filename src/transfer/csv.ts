@@ -13,6 +13,13 @@ import {
   parseCsvRecords,
 } from "./csv-records.ts";
 import type { RecordFormat } from "./line-reader.ts";
+import {
+  booleanText,
+  columnGivenTwice,
+  type MemberColumn,
+  memberColumns,
+  objectText,
+} from "./member-columns.ts";
 import { parsePlantTexts } from "./plant-texts.ts";
 import type { ImportRecord, RecordOptions } from "./record-reader.ts";
 
@@ -21,6 +28,8 @@ interface Columns {
   readonly id: number;
   /** In the order of the contract's fields. */
   readonly fields: readonly number[];
+  /** The columns of members, such as address.city, by the index of their field. */
+  readonly members: ReadonlyMap<number, readonly MemberColumn[]>;
   readonly count: number;
 }
 
@@ -68,7 +77,7 @@ export class Csv implements RecordFormat<CsvCells> {
   }
 
   invalid(): CsvCells {
-    return { error: "invalid UTF-8; iconv -f WINDOWS-1252 -t UTF-8 converts the file of many spreadsheets" };
+    return { error: "invalid UTF-8" };
   }
 
   toPlant(cells: CsvCells, text: string): ImportRecord["plant"] | undefined {
@@ -80,7 +89,9 @@ export class Csv implements RecordFormat<CsvCells> {
       const { columns, ignored } = parseHeader(this.#collection, this.#required, cells, text);
       this.#columns = columns;
       this.#header = text;
-      const absent = this.#collection.fields.filter((_, index) => columns.fields[index] === -1);
+      const absent = this.#collection.fields.filter(
+        (_, index) => columns.fields[index] === -1 && !columns.members.has(index),
+      );
       this.#onHeader?.({ text, delimiter: this.#delimiter, absent, ignored });
       return undefined;
     }
@@ -109,7 +120,9 @@ export class Csv implements RecordFormat<CsvCells> {
       );
     }
     const values = this.#collection.fields.map((field, index) => {
+      const members = columns.members.get(index);
       const cell = cells[columns.fields[index] ?? -1];
+      if (members !== undefined) return cell ?? objectText(field, members, cells);
       return cell !== undefined && field.type.input === "boolean" ? booleanText(cell) : cell;
     });
     return parsePlantTexts(this.#collection, { id: cells[columns.id], values }, this.#ids?.make);
@@ -138,9 +151,19 @@ function findDelimiter(collection: Collection, required: readonly string[], text
     });
     if (header === undefined || "error" in header) return false;
     const places = placesOf(collection, header);
-    return required.every((name) => places.get(name)?.length !== 0) && hasColumn(places);
+    const given = header;
+    return required.every((name) => isGiven(name, places, given)) && hasColumn(places);
   };
   return delimiters.find(hasRequired) ?? ",";
+}
+
+/** Whether a header has a column with a name, or those of its members. */
+function isGiven(
+  name: string,
+  places: ReadonlyMap<string, readonly number[]>,
+  cells: readonly (string | undefined)[],
+): boolean {
+  return places.get(name)?.length !== 0 || cells.some((cell) => cell?.trim().startsWith(`${name}.`));
 }
 
 /** A file may need no column in particular. */
@@ -160,18 +183,28 @@ function parseHeader(
   const invalid = (error: string) => new OperatorError(`${error}; ${headerAdvice(collection, required)}`);
   if ("error" in cells) throw invalid(`the header is not CSV in UTF-8: ${cells.error}`);
   const places = placesOf(collection, cells);
-  const missing = required.filter((name) => places.get(name)?.length === 0);
+  const missing = required.filter((name) => !isGiven(name, places, cells));
   if (missing.length > 0)
     throw invalid(`the header has no column ${missing.join(" and no ")}; it is ${shorten(text)}`);
   if (!hasColumn(places)) throw invalid(`the header has no column of a field; it is ${shorten(text)}`);
   const twice = [...places].flatMap(([name, { length }]) => (length > 1 ? [name] : []));
   if (twice.length > 0) throw invalid(`the header has the column ${twice.join(" and ")} twice`);
-  const read = new Set([...places.values()].flat());
+  const own = new Set([...places.values()].flat());
+  const members = memberColumns(
+    collection.fields,
+    cells.map((cell, index) => (own.has(index) ? undefined : cell)),
+  );
+  for (const columns of members.values()) {
+    const again = columnGivenTwice(columns);
+    if (again !== undefined) throw invalid(`the header has two columns for ${cells[again.index]?.trim()}`);
+  }
+  const read = own.union(new Set([...members.values()].flat().map(({ index }) => index)));
   const indexOf = (name: string) => places.get(name)?.[0] ?? -1;
   return {
     columns: {
       id: indexOf(collection.id.name),
       fields: collection.fields.map(({ name }) => indexOf(name)),
+      members,
       count: cells.length,
     },
     ignored: [...new Set(cells.flatMap((cell, index) => (read.has(index) ? [] : [cell || "(no name)"])))],
@@ -210,17 +243,6 @@ function placesOf(collection: Collection, cells: readonly (string | undefined)[]
     if (found?.length === 1) places.get(found[0] as string)?.push(index);
   }
   return places;
-}
-
-/** The ways in which spreadsheets and databases write booleans, in lower case. */
-const booleans = new Map([
-  ...["true", "yes", "1"].map((text) => [text, "true"] as const),
-  ...["false", "no", "0"].map((text) => [text, "false"] as const),
-]);
-
-/** The text of a boolean as JSON has it; any other text as it is. */
-function booleanText(cell: string): string {
-  return booleans.get(cell.trim().toLowerCase()) ?? cell;
 }
 
 /** Bounded, because the file may contain anything. */

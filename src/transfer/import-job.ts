@@ -9,9 +9,12 @@ import type { TokenStore } from "../store/shared/sql-tokens.ts";
 import type { SqlConnection } from "../store/sql-connection.ts";
 import { type ContentNames, openContent } from "./content.ts";
 import type { CsvHeader } from "./csv.ts";
+import { EncodingGuess } from "./encoding.ts";
 import { readRecords } from "./file-format.ts";
-import { importPlants, newCounts, type RejectedRecord } from "./import.ts";
+import type { FormatName } from "./format-names.ts";
+import { importPlants, newCounts } from "./import.ts";
 import { type Difference, dryStore, Replacement } from "./import-update.ts";
+import { RejectionReport } from "./rejections.ts";
 
 interface ImportJobOptions {
   readonly collection: Collection;
@@ -27,7 +30,8 @@ interface ImportJobOptions {
   readonly key: string;
   /** Stores the names of creators, if an import keeps when and by whom plants were created. */
   readonly creators?: Pick<TokenStore, "creatorKeys"> | undefined;
-  readonly onRejected?: ((record: RejectedRecord) => void) | undefined;
+  /** Gets the report on a rejected record. */
+  readonly onRejected?: ((text: Buffer, format: FormatName) => void) | undefined;
   readonly onBatch?: () => void;
   /** Ends the import after the batch that is in flight. */
   readonly signal: AbortSignal;
@@ -36,6 +40,9 @@ interface ImportJobOptions {
 /** What it has counted and found is there also after a failure. */
 export class ImportJob {
   readonly counts = newCounts();
+  readonly encoding = new EncodingGuess();
+  /** The format of the report on rejected records; undefined before the file is opened. */
+  format: FormatName | undefined;
   /** The columns that are not read. */
   ignored: readonly string[] = [];
   /** The first records that replace a plant. */
@@ -48,28 +55,21 @@ export class ImportJob {
 
   /** Rejects with an OperatorError if the rest of the file cannot be imported. */
   async run(file: AsyncIterable<Uint8Array>, names: ContentNames): Promise<void> {
-    const {
-      collection,
-      create,
-      openSql,
-      run,
-      isDry,
-      key,
-      creators,
-      onRejected = () => undefined,
-      ...options
-    } = this.#options;
-    const { counts } = this;
+    const { collection, create, openSql, run, isDry, key, creators, onRejected, ...options } = this.#options;
+    const { counts, encoding } = this;
     const { format, chunks } = await openContent(file, names);
     const sql = isDry || run !== undefined || keepsKeys(collection) ? await openSql() : undefined;
     const replacement = sql && run && new Replacement(collection, sql, isDry ? undefined : run);
     this.differences = replacement?.differences ?? [];
     const freeIds = sql && freeIdsOf(collection, sql, () => undefined);
+    const report = new RejectionReport(collection, format);
+    this.format = report.format;
     const onHeader = (header: CsvHeader) => {
       this.ignored = header.ignored;
       replacement?.onHeader(header);
+      report.onHeader(header);
     };
-    const reading = { ...options, onHeader, keepsCreations: creators !== undefined };
+    const reading = { ...options, encoding, onHeader, keepsCreations: creators !== undefined };
     await importPlants(
       readRecords(collection, format, chunks, reading, key),
       sql && isDry ? dryStore(collection, sql) : { collection, create, freeIds },
@@ -78,7 +78,7 @@ export class ImportJob {
         counts,
         replacement,
         creators: isDry ? undefined : creators,
-        onRejected,
+        onRejected: (record) => onRejected?.(report.add(record), report.format),
       },
     );
   }

@@ -18,6 +18,8 @@ export interface RejectedRecord {
   readonly column?: number;
   readonly error: ApiError;
   readonly text: string;
+  /** The bytes of a record that is not UTF-8. */
+  readonly bytes?: Uint8Array;
 }
 
 /** The store of an import, or one that only predicts its outcomes. */

@@ -134,12 +134,17 @@ export class JsonReader implements RecordReader {
     const bytes = this.#pending.length === 0 ? last : Buffer.concat([...this.#pending, last]);
     this.#pending = [];
     this.#pendingBytes = 0;
-    const decoded = decodeUtf8(bytes, "kept");
-    const plant =
-      decoded === undefined
-        ? parsePlant(this.#collection, bytes)
-        : parsePlantJson(this.#collection, decoded, this.#options.ids?.make);
-    return toRecord({ ...this.#start, text: decoded ?? lossyText(bytes), plant }, this.#options);
+    const { encoding, ids } = this.#options;
+    const text = decodeUtf8(bytes, "kept");
+    encoding?.add(bytes, text);
+    const { line, column } = this.#start;
+    if (text !== undefined) {
+      const plant = parsePlantJson(this.#collection, text, ids?.make);
+      return toRecord({ line, column, text, plant }, this.#options);
+    }
+    const plant = parsePlant(this.#collection, bytes);
+    const own = { text: lossyText(bytes), bytes: new Uint8Array(bytes) };
+    return toRecord({ line, column, ...own, plant }, this.#options);
   }
 
   /** The error of a record without an end, with the place of what is wrong in it. */

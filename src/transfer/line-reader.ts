@@ -97,6 +97,7 @@ export class LineReader<Parsed> implements RecordReader {
     // Decoding many records at once takes a tenth of the time of decoding each.
     const text = decodeUtf8(own, "kept");
     if (text === undefined) return markBytes + this.#parseRecordsOneByOne(own, records);
+    this.#options.encoding?.add(own, text);
     const end = this.#format.parse(text, (parsed, start, recordEnd) =>
       this.#add(parsed, text.slice(start, recordEnd), records),
     );
@@ -109,17 +110,20 @@ export class LineReader<Parsed> implements RecordReader {
     return this.#format.parse(characters, (_, start, end) => {
       const own = bytes.subarray(start, end);
       const text = decodeUtf8(own, "kept");
-      if (text === undefined) this.#add(this.#format.invalid(own), lossyText(own), records);
+      this.#options.encoding?.add(own, text);
+      if (text === undefined)
+        this.#add(this.#format.invalid(own), lossyText(own), records, new Uint8Array(own));
       else if (text === "") this.#line++;
       else this.#format.parse(text, (parsed) => this.#add(parsed, text, records));
     });
   }
 
-  #add(parsed: Parsed, text: string, records: ImportRecord[]): void {
+  #add(parsed: Parsed, text: string, records: ImportRecord[], bytes?: Uint8Array): void {
     const line = this.#line;
     this.#line += 1 + this.#format.countLineEnds(text);
     const plant = this.#format.toPlant(parsed, text);
     if (plant === undefined) return;
-    records.push(toRecord({ line, text, plant }, this.#options));
+    const record = bytes === undefined ? { line, text, plant } : { line, text, bytes, plant };
+    records.push(toRecord(record, this.#options));
   }
 }

@@ -4,6 +4,7 @@
 import { ApiError } from "../base/errors.ts";
 import type { Plant } from "../contract/contract.ts";
 import type { ChosenId } from "../plants/new-ids.ts";
+import type { EncodingGuess } from "./encoding.ts";
 import type { NumberedIds } from "./numbered-ids.ts";
 
 export interface ImportRecord {
@@ -13,6 +14,8 @@ export interface ImportRecord {
   readonly column?: number;
   /** Its text in the file, without the line end. Bytes that are not UTF-8 are U+FFFD. */
   readonly text: string;
+  /** Its bytes, if they are not UTF-8. */
+  readonly bytes?: Uint8Array;
   readonly plant: Plant | ApiError;
   /** The ids that it may have, if they are made from its number. */
   readonly chosen?: ChosenId;
@@ -31,6 +34,8 @@ export interface GivenCreation {
 /** How records are read. */
 export interface RecordOptions {
   readonly recordBytesMax: number;
+  /** Is shown all bytes. */
+  readonly encoding?: EncodingGuess | undefined;
   /** Makes the ids of records that have none; undefined if each must have one. */
   readonly ids?: NumberedIds | undefined;
 }

@@ -52,9 +52,10 @@ export function importCommand(): Command {
 With --update a record replaces the stored plant of its id; --dry-run shows what
 would change, and "plantstore history --undo RUN" restores the replaced plants.
 
-Rejected records go to FILE.rejected.ndjson, with line, error and text, and the
-exit code is then 3: correct them in FILE, and import it again. If a report has
-that name already, the next is FILE.rejected.2.ndjson, and so on.
+Rejected CSV records go to FILE.rejected.csv, with their columns and the reason;
+once corrected, that file can be imported. Rejected JSON records go to
+FILE.rejected.ndjson, with line, error and text. The exit code is then 3. If a
+report has that name already, the next is FILE.rejected.2.csv, and so on.
 
 JSON is a record a line, an array of records, or records one after another.
 
@@ -155,12 +156,11 @@ async function importFile(config: ImportConfig, signal: AbortSignal, file: strin
     if (!(error instanceof OperatorError)) throw error;
     if (!signal.aborted && error instanceof StoreUnavailable)
       throw new OperatorError(`the store could not be written for a minute: ${unavailable}; ${resumable()}`);
+    // Such as a header that is not UTF-8.
+    const message = error.message + describeEncoding(job);
     const isBegun = !isDry && job !== undefined && countAll(job.counts) > 0;
     if (!signal.aborted)
-      throw new OperatorError(
-        isBegun ? `${error.message}; ${summary(" so far")}` : error.message,
-        error.exitCode,
-      );
+      throw new OperatorError(isBegun ? `${message}; ${summary(" so far")}` : message, error.exitCode);
   }
   if (signal.aborted || job === undefined) throw new OperatorError(`interrupted; ${resumable()}`);
   const { counts, ignored } = job;
@@ -191,15 +191,22 @@ function countAll({ created, unchanged, replaced, rejected }: ImportCounts): num
   return created + unchanged + replaced + rejected;
 }
 
-/** Adds to the counts that the file has no record, and the columns not read. */
-function describeFile({ counts, ignored }: ImportJob): string {
+/** Adds to the counts that the file has no record, the columns not read, and its encoding. */
+function describeFile(job: ImportJob): string {
+  const { counts, ignored } = job;
   const names = ignored.map((name) => printable(JSON.stringify(name)));
   return [
     countAll(counts) === 0 ? "; the file has no record" : "",
     names.length === 0
       ? ""
       : `; warning: ignored the column${names.length === 1 ? "" : "s"} ${listed(names)}`,
+    describeEncoding(job),
   ].join("");
+}
+
+function describeEncoding(job: ImportJob | undefined): string {
+  const advice = job?.encoding.advice;
+  return advice === undefined ? "" : `; ${advice}`;
 }
 
 function formatCounts({ created, unchanged, replaced, rejected }: ImportCounts, isUpdate: boolean): string {

@@ -8,15 +8,14 @@ import { parts } from "../../base/parts.ts";
 import { capitalized } from "../../contract/words.ts";
 import type { NewEntry, Outcome } from "../../store/plant-store.ts";
 import { type FormatName, formatNames } from "../../transfer/format-names.ts";
-import type { RejectedRecord } from "../../transfer/import.ts";
 import { ImportJob } from "../../transfer/import-job.ts";
-import { rejectionLine } from "../../transfer/rejections.ts";
 import type { ConsoleContext } from "../console-context.ts";
 import { parseChoice } from "../parameters.ts";
 import { PlantChanges } from "./plant-changes.ts";
+import { listedLength, toTexts } from "./shown-plant.ts";
 
-/** Whether stored plants that differ are replaced; otherwise their records are rejected. */
-const updates = ["off", "replace"] as const;
+/** Whether stored plants that differ are rejected, replaced, or counted without any write. */
+const updates = ["off", "dry-run", "replace"] as const;
 
 interface ImportSettings {
   readonly update: (typeof updates)[number];
@@ -28,8 +27,7 @@ interface ImportSettings {
 /** Plants in one batch of an import: clients wait for at most one of them. */
 const batchPlantsMax = 512;
 
-/** UTF-16 code units of the lines about rejected records. */
-const reportMax = 8 * 2 ** 20;
+const reportBytesMax = 8 * 2 ** 20;
 
 /** One at a time: two at once would only wait for each other's commits. */
 export class Imports {
@@ -74,21 +72,21 @@ async function importFile(
   const { bodyBytesMax, collection, emit, reader } = context;
   const changes = new PlantChanges(context);
   const run = changes.startRun(client);
-  let [report, reported] = ["", 0];
-  const onRejected = (record: RejectedRecord) => {
-    const line = rejectionLine(record);
+  const report: Buffer[] = [];
+  let reportBytes = 0;
+  const onRejected = (text: Buffer) => {
     // Stops at the first line that does not fit, even if a later one would.
-    const isFull = reported + 1 < job.counts.rejected;
-    if (isFull || report.length + line.length > reportMax) return;
-    report += line;
-    reported++;
+    const isFull = report.length + 1 < job.counts.rejected;
+    if (isFull || reportBytes + text.length > reportBytesMax) return;
+    report.push(text);
+    reportBytes += text.length;
   };
   const job = new ImportJob({
     collection,
     create: (entries) => createInSmallBatches(context, entries),
     openSql: reader,
     run: update === "off" ? undefined : run,
-    isDry: false,
+    isDry: update === "dry-run",
     recordBytesMax: bodyBytesMax,
     key: name,
     onRejected,
@@ -106,19 +104,30 @@ async function importFile(
   }
   if (signal.aborted) failure = "cancelled";
   changes.reportRun(run, client);
-  const { counts, ignored } = job;
-  emit({
-    kind: "notice",
-    message: `import in the console ${failure === undefined ? "ended" : "was interrupted"}`,
-    fields: { ...counts, reason: failure },
-  });
+  const { counts, differences, ignored, encoding } = job;
+  if (update !== "dry-run")
+    emit({
+      kind: "notice",
+      message: `import in the console ${failure === undefined ? "ended" : "was interrupted"}`,
+      fields: { ...counts, reason: failure },
+    });
   return {
     ...counts,
-    run: run.id,
+    update,
+    run: update === "replace" ? run.id : null,
+    differences: differences.map(({ line, before, after }) => ({
+      line,
+      id: String(after.id),
+      before: toTexts(collection, before.values, listedLength),
+      after: toTexts(collection, after.values, listedLength),
+    })),
     message: failure ?? null,
     ignored: listed(ignored),
-    reported,
-    report,
+    advice: encoding.advice ?? null,
+    reported: report.length,
+    format: job.format ?? named,
+    // Each byte as a character: some records are not UTF-8.
+    report: Buffer.concat(report).toString("latin1"),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { formatOfName, openContent } from "../../../src/transfer/content.ts";
 import { jsonLines } from "../../support/output.ts";
@@ -37,6 +37,7 @@ async function importFile(name: string, content: string | Uint8Array, ...args: s
     ...result,
     plants: (await store.exported()).trim().split("\n").filter(Boolean),
     file: (each: string) => store.file(each),
+    again: (report: string) => store.run("import", report),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }
@@ -194,7 +195,7 @@ test.each<[string, string | Uint8Array, string]>([
     stderr: `plantstore: ${imported.file(name)} is ${sentence}\n`,
     plants: [],
   });
-  expect(existsSync(imported.file(`${name}.rejected.ndjson`))).toBe(false);
+  expect(existsSync(imported.file(`${name}.rejected.csv`))).toBe(false);
 });
 
 test("a small file that becomes a huge one is not unpacked to its end", async () => {
@@ -220,6 +221,25 @@ test("what is damaged is said, and what came before it is imported", async () =>
     Buffer.concat([utf16("id,name\n1,a\n"), Buffer.from([0x00, 0xd8, 0x41])]),
   );
   expect(odd.stderr).toContain("is not UTF-16, although it begins so; save it as UTF-8");
+});
+
+test("the report of a table is a table: missing cells are empty, surplus ones stand in the reason", async () => {
+  await using imported = await importFile(
+    "plants.csv",
+    'id,name,tag\n1\n2,Ficus,tropical,"a,b","c\nd"\n3,Monstera,\n',
+  );
+  expect(imported).toMatchObject({ exitCode: 3, plants: ['{"id":3,"name":"Monstera"}'] });
+  const report = imported.file("plants.csv.rejected.csv");
+  const lines = readFileSync(report, "utf8").trim().split("\n");
+  expect(lines).toEqual([
+    "id,name,tag,reason",
+    expect.stringMatching(/^1,,,"line 2: 40001 The record has 1 cell, but the header has 3: /),
+    expect.stringMatching(
+      /^2,Ficus,tropical,"line 3: 40001 The record has 5 cells, .* The others are ""a,b"",""c d"""$/,
+    ),
+  ]);
+  writeFileSync(report, lines.join("\n").replace("1,,,", "1,Fern,,"));
+  expect((await imported.again(report)).stderr).toContain("2 created, 0 already stored, 0 rejected");
 });
 
 test("a stream of small pieces is what one piece is", async () => {

@@ -1,7 +1,7 @@
-// plantstore import --update and its dry run on every engine.
+// plantstore import --update and its dry run on every engine, and rejected records of CSV.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { listEdits } from "../../../src/plants/edits.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
@@ -44,7 +44,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
 `,
       });
       expect(await store.exported()).toBe(before);
-      expect(existsSync(`${file}.rejected.ndjson`)).toBe(false);
+      expect(existsSync(`${file}.rejected.csv`)).toBe(false);
       expect((await command("--dry-run")).stdout).toBe("dry run: 1 created, 1 already stored, 5 rejected\n");
 
       const { exitCode, stderr } = await command("--update");
@@ -131,6 +131,60 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
     });
   });
 }
+
+test("rejected records of CSV come back as they came, and are imported when they are corrected", async () => {
+  await using store = await StoreFolder.create();
+  const file = store.write(
+    "delivery.csv",
+    '\ufeffTAG;ID;Name;Price\r\ntree;1;Ficus;3\r\n;twelve;"Aloe ""vera""";4\r\n"a\nb";9.0E+15;Hoya;"5;-"\r\n;4;x"y;6\r\n;5;Rosa\r\n',
+  );
+  const rejected = `${file}.rejected.csv`;
+  expect((await store.run("import", file)).stderr).toBe(
+    `1 created, 0 already stored, 4 rejected; see ${rejected}; warning: ignored the column "Price"\n`,
+  );
+  const lines = readFileSync(rejected, "utf8");
+  expect(lines).toStartWith('TAG;ID;Name;Price;reason\n;twelve;"Aloe ""vera""";4;"line 3: 40002 The record');
+  expect(lines).toContain('\n"a\nb";9.0E+15;Hoya;"5;-";"line 4: 40002 ');
+  expect(lines).toContain('\n;4;x"y;6;');
+  expect(lines).toContain("\n;5;Rosa;;");
+
+  // Imported again, a report has one reason for each record; a record that was filled up is accepted.
+  expect((await store.run("import", rejected)).stderr).toStartWith("1 created, 0 already stored, 3 rejected");
+  const withoutLines = (text: string) => text.replace(/\n;5;Rosa.*/, "").replaceAll(/line \d+/g, "line");
+  expect(withoutLines(readFileSync(`${rejected}.rejected.csv`, "utf8"))).toBe(withoutLines(lines));
+
+  // Corrected in an editor.
+  const corrected = [
+    ["twelve", "2"],
+    [';x"y;', ';"x""y";'],
+    [";5;Rosa;;", ";5;Rosa;7;"],
+    ["9.0E+15", "9007199254740993"],
+  ] as const;
+  writeFileSync(
+    rejected,
+    corrected.reduce((text, [from, to]) => text.replace(from, to), lines),
+  );
+  expect((await store.run("import", rejected)).stderr).toBe(
+    '3 created, 1 already stored, 0 rejected; warning: ignored the columns "Price", "reason"\n',
+  );
+  expect(await store.exported()).toBe(
+    '{"id":1,"name":"Ficus","tag":"tree"}\n{"id":2,"name":"Aloe \\"vera\\""}\n{"id":4,"name":"x\\"y"}\n' +
+      '{"id":5,"name":"Rosa"}\n{"id":9007199254740993,"name":"Hoya","tag":"a\\nb"}\n',
+  );
+});
+
+test("a record that is not UTF-8 keeps its bytes in the report, and is rejected again", async () => {
+  await using store = await StoreFolder.create();
+  const file = store.write("latin1.csv", Buffer.from("id,name\n1,caf\xe9\n2,b\n", "latin1"));
+  expect((await store.run("import", file)).exitCode).toBe(3);
+  const report = readFileSync(`${file}.rejected.csv`);
+  expect(report.toString("latin1")).toStartWith("id,name,reason\n1,caf\xe9,");
+  expect((await store.run("import", `${file}.rejected.csv`)).stderr).toContain(
+    "0 created, 0 already stored, 1 rejected",
+  );
+  expect(readFileSync(`${file}.rejected.csv.rejected.csv`)).toEqual(report);
+  expect(await store.exported()).toBe('{"id":2,"name":"b"}\n');
+});
 
 test("a file with a header and no record says so", async () => {
   await using store = await StoreFolder.create();

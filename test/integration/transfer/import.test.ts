@@ -10,6 +10,9 @@ import { plantstore, runIn } from "../../support/server.ts";
 import { StoreFolder } from "../../support/store-folder.ts";
 import { runSql } from "../../support/stored-plants.ts";
 
+const windows1252 =
+  'the file is probably Windows-1252: convert it with "iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW", and import NEW';
+
 for (const engine of engines) {
   describe(engine.name, () => {
     test("a record may have the bytes of a request's body, and no more", async () => {
@@ -58,7 +61,7 @@ for (const engine of engines) {
       const { exitCode, stderr } = await store.run("import", file);
       expect({ exitCode, stderr }).toEqual({
         exitCode: 3,
-        stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson\n`,
+        stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson; ${windows1252}\n`,
       });
       // It has what may be private, and the file may be anybody's.
       expect(statSync(`${file}.rejected.ndjson`).mode & 0o777).toBe(0o600);
@@ -81,13 +84,33 @@ for (const engine of engines) {
   });
 }
 
+test.each<[string, string | Buffer, boolean]>([
+  ["of letters with accents", Buffer.from("id,name\n1,Foug\xe8re\n2,Ch\xeane\n", "latin1"), true],
+  ["in the header, which ends the import", Buffer.from("id,name,cat\xe9gorie\n1,a,b\n", "latin1"), true],
+  ["of letters in a row, as in Greek", Buffer.from("id,name\n1,\xd6\xdd\xeb\xef\n", "latin1"), false],
+  [
+    "beside others in UTF-8",
+    Buffer.concat([Buffer.from("id,name\n1,Fougère\n"), Buffer.from("2,Ch\xeane\n", "latin1")]),
+    false,
+  ],
+  ["but there are none", "id,name\n1,Fougère\n", false],
+])("the likely encoding of bytes that are not UTF-8 is said once: %s", async (_, content, isLikely) => {
+  await using store = await StoreFolder.create();
+  const file = store.write("plants.csv", content);
+  for (const flags of [["--dry-run"], []]) {
+    const { stdout, stderr } = await store.run("import", file, ...flags);
+    expect((stdout + stderr).split("WINDOWS-1252").length - 1).toBe(isLikely ? 1 : 0);
+    if (isLikely) expect(stdout + stderr).toEndWith(`; ${windows1252}\n`);
+  }
+});
+
 test("--quiet prints nothing but what was rejected", async () => {
   await using store = await StoreFolder.create();
   const command = (content: string) => store.run("import", store.write("plants.csv", content), "--quiet");
   expect(await command("id,name\n1,Rosa\n")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
   expect(await command("id,name\n1,Hoya\n")).toMatchObject({
     exitCode: 3,
-    stderr: `0 created, 0 already stored, 1 rejected; see ${store.file("plants.csv")}.rejected.ndjson\n`,
+    stderr: `0 created, 0 already stored, 1 rejected; see ${store.file("plants.csv")}.rejected.csv\n`,
   });
 });
 
@@ -120,7 +143,7 @@ test("an import that fails says what it has done, and names its report", async (
     exitCode: 1,
     stdout: "",
     stderr: expect.stringMatching(
-      /^plantstore: the record in line 4 does not end: .*; 0 created, 1 replaced, 0 already stored, 1 rejected so far; "plantstore history --undo .*" .*; see .*plants\.csv\.rejected\.ndjson\n$/,
+      /^plantstore: the record in line 4 does not end: .*; 0 created, 1 replaced, 0 already stored, 1 rejected so far; "plantstore history --undo .*" .*; see .*plants\.csv\.rejected\.csv\n$/,
     ),
   });
 });

@@ -2,7 +2,7 @@
 // exports with creations, and of contracts with names that differ in little.
 
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { thingsDocument } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
@@ -42,6 +42,31 @@ const text = { type: "string" };
 /** Whatever the engine, files are read alike. */
 const [engine] = engines as [Engine];
 describe("the columns of files", () => {
+  test("the column of a report is no field's, so that a corrected report is imported", async () => {
+    await using store = await storeOf(engine, schemaOf(integer, ["Reason", "name"]));
+    const file = store.write("a.csv", "id,reason,name\n1,own,a\nx,own too,b\n");
+    expect((await store.run("import", file)).exitCode).toBe(3);
+    const report = readFileSync(`${file}.rejected.csv`, "utf8");
+    expect(report).toStartWith("id,reason,name,rejection reason\nx,own too,b,");
+    const corrected = store.write("b.csv", report.replace("\nx,", "\n2,"));
+    expect(await store.run("import", corrected)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("1 created, 0 already stored, 0 rejected; warning: ignored the column"),
+    });
+    const bare = store.write("c.csv", "id,name\n3,c\ny,d\n");
+    await store.run("import", bare);
+    const again = readFileSync(`${bare}.rejected.csv`, "utf8").replace("\ny,", "\n4,");
+    await store.run("import", store.write("d.csv", again));
+    expect(await store.exported()).toBe(
+      [
+        '{"id":1,"Reason":"own","name":"a"}',
+        '{"id":2,"Reason":"own too","name":"b"}',
+        '{"id":3,"name":"c"}',
+        '{"id":4,"name":"d"}\n',
+      ].join("\n"),
+    );
+  });
+
   test("exports that are joined are imported, and so is a text id that is the name of its column", async () => {
     await using store = await storeOf(engine, schemaOf(text, ["name"]));
     await store.run("import", store.write("a.ndjson", '{"id":"id","name":"name"}\n{"id":"x"}\n'));
@@ -67,7 +92,7 @@ describe("the columns of files", () => {
     await using server = await RunningServer.startInProcess({ database: store.database, args: ["--open"] });
     const url = `${await server.adminUrl()}/console/api/import?format=ndjson&update=off`;
     const answer = await fetch(url, { method: "POST", body: csv(7) });
-    expect(await answer.json()).toMatchObject({ created: 1, rejected: 0 });
+    expect(await answer.json()).toMatchObject({ created: 1, rejected: 0, format: "csv" });
   });
 });
 

@@ -87,19 +87,18 @@ test("of 20 clients one books the room of a night, and cancels once", async () =
 test("500 guests of a spreadsheet are imported with their addresses, and exported as they came", async () => {
   const guests = Array.from(
     { length: 500 },
-    (_, index) => `Guest ${index},g${index}@example.org,"{""city"":""Oslo ${index}"",""country"":""NO""}"`,
+    (_, index) => `Guest ${index},g${index}@example.org,Oslo ${index},NO`,
   );
-  writeFileSync(folder.file("guests.csv"), `name,email,address\n${guests.join("\n")}\n`);
+  writeFileSync(folder.file("guests.csv"), `name,email,address.city,address.country\n${guests.join("\n")}\n`);
   const command = "plantstore import guests.csv --collection guests --database sqlite:hotel.db 2>&1";
   expect(await run(command)).toContain("500 created");
   const { json } = await send<{ readonly items: object[] }>("GET", "/guests?email=g7@example.org");
   expect(json.items).toMatchObject([{ name: "Guest 7", address: { city: "Oslo 7", country: "NO" } }]);
   const exported = await run("plantstore export --collection guests --format csv --database sqlite:hotel.db");
-  const [, ...lines] = exported.trimEnd().split("\n");
+  const [header, ...lines] = exported.trimEnd().split("\n");
+  expect(header).toContain(",address.street,address.city,address.country,");
   expect(lines).toHaveLength(500);
-  expect(lines.filter((line) => /,"{""city"":""Oslo \d+"",""country"":""NO""}",/.test(line))).toHaveLength(
-    500,
-  );
+  expect(lines.filter((line) => /,,Oslo \d+,NO,,/.test(line))).toHaveLength(500);
 });
 
 test("the service takes over a changed contract", async () => {

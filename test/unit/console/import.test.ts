@@ -146,20 +146,43 @@ test("a report has the first rejected lines", async () => {
   expect([lines.length, lines.at(-1)]).toEqual([reported, expect.stringContaining("xxx")]);
 });
 
-test("the content decides what is read", async () => {
+test("the content decides what is read, and what the report is", async () => {
   await using context = new MemoryContext();
   const array = await importText(context, { format: "csv" }, '[{"id":1,"name":"Rosa"},\n{"id":2}]');
-  expect(array).toMatchObject({ created: 1, rejected: 1 });
+  expect(array).toMatchObject({ created: 1, rejected: 1, format: "ndjson", advice: null });
   expect(JSON.parse(array.report)).toMatchObject({ line: 2, column: 1, text: '{"id":2}' });
+  const latin1 = Buffer.from("id,name\n3,Ch\xeane\n", "latin1");
+  expect(
+    await start({ imports: new Imports(), context }, new Uint8Array(latin1), { format: "csv" }),
+  ).toMatchObject({
+    rejected: 1,
+    format: "csv",
+    advice: expect.stringContaining("iconv -f WINDOWS-1252"),
+  });
 });
 
-test("an import replaces plants that differ in one run of the history", async () => {
+test("an import replaces plants that differ after a dry run that only counts, in one run of the history", async () => {
   const plants = Array.from({ length: 30 }, (_, index) => ({ id: BigInt(index), name: "Rosa" }));
   await using context = await MemoryContext.of(plants);
   const corrected = plants.map(({ id }) => plantJson(id, "Rosa canina"));
   const text = [...corrected, plantJson(100n, "new"), "nope"].join("\n");
+  const counts = { created: 1, replaced: 30, unchanged: 0, rejected: 1, message: null };
+  const { differences, ...dry } = await importText(context, { update: "dry-run" }, text);
+  expect(dry).toMatchObject({ ...counts, update: "dry-run", run: null });
+  expect(differences).toHaveLength(10);
+  expect(differences[0]).toEqual({
+    line: 1,
+    id: "0",
+    before: ["Rosa", null],
+    after: ["Rosa canina", null],
+  });
+  expect([context.store.count(plantStore), context.store.get(plantStore, 0n)?.values[0]]).toEqual([
+    30,
+    "Rosa",
+  ]);
+
   const { run, ...done } = await importText(context, { update: "replace" }, text);
-  expect(done).toMatchObject({ created: 1, replaced: 30, unchanged: 0, rejected: 1, message: null });
+  expect(done).toMatchObject({ ...counts, update: "replace" });
   expect(context.store.get(plantStore, 29n)?.values[0]).toBe("Rosa canina");
   expect(context.emitted).toContainEqual(
     expect.objectContaining({
