@@ -165,17 +165,6 @@ for (const engine of engines)
         });
       });
 
-      test("an undo leaves a client's change back to what an import had made in between", async () => {
-        await withThings(async ({ request, command, file }) => {
-          await request("POST", { name: "one" });
-          const records = file("twice.ndjson", record("two") + record("three"));
-          const run = runOf(await command("import", "--update", records));
-          await request("PATCH", { name: "two" });
-          expect(await command("history", "--undo", run)).toContain("0 undone");
-          expect(await request("GET")).toMatchObject({ json: { name: "two" } });
-        });
-      });
-
       test("what was edited in several runs is undone from the last one to the first, and back", async () => {
         await withThings(async ({ request, command }) => {
           await request("POST", { name: "0" });
