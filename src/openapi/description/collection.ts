@@ -10,10 +10,10 @@ import {
   jsonMediaOf,
   methods,
   operationAt,
-  pathsOf,
   type Success,
   successOf,
 } from "./described-operation.ts";
+import { pathsOf } from "./described-paths.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { readId } from "./fields.ts";
 import { hasProperties, wrappingMember } from "./representations.ts";

@@ -175,24 +175,3 @@ export function isItemOf(collection: string, path: string): boolean {
 export function titleOf({ method, path }: DescribedOperation): string {
   return `${method.toUpperCase()} ${path}`;
 }
-
-/** The paths of a collection and of one of its resources, in the order of the description. */
-export function pathsOf(root: Place, collection: string): readonly string[] {
-  return pathIndex(root).get(collectionPath(collection)) ?? [];
-}
-
-/** The paths of a description, by those of collections without a slash at their end. */
-function pathIndex(root: Place): ReadonlyMap<string, readonly string[]> {
-  return root.derive("paths", () => {
-    const index = new Map<string, string[]>();
-    for (const [path] of root.at("paths").members) {
-      const above = collectionPath(path).replace(/\/[^/]*$/, "");
-      for (const key of [collectionPath(path), ...(isItemOf(above, path) ? [above] : [])]) {
-        const group = index.get(key);
-        if (group === undefined) index.set(key, [path]);
-        else group.push(path);
-      }
-    }
-    return index;
-  });
-}

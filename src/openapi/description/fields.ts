@@ -1,5 +1,6 @@
 // Reads the properties of a resource: its fields in their order, and its id.
 
+import { listed } from "../../base/listed.ts";
 import type { Collection, Field } from "../../contract/contract.ts";
 import { idFormatOf, type PlantId } from "../../contract/plant-id.ts";
 import { allOf, anyValue, type SchemaCheck } from "../../contract/schema-check.ts";
@@ -23,6 +24,7 @@ import {
   usedPlaces,
 } from "./body-schema.ts";
 import { checkOf } from "./checks.ts";
+import { type OtherPath, otherPathsOf } from "./described-paths.ts";
 import { exampleOf, toFieldValue } from "./example-values.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { fieldTypeOf, isEnforced, valueTypes } from "./field-type.ts";
@@ -209,7 +211,7 @@ export async function readId(
     throw body.place.error(`the resource of POST ${path} must have an id, in the body or in the response`);
   const { place } = found;
   const { schema, check } = await readProperty(name, found);
-  const type = idTypeOf(schema, check, place);
+  const type = withoutOtherPaths(idTypeOf(schema, check, place), otherPathsOf(place.document, path));
   const format = idFormatOf(type, schema);
   const sent = body.properties.get(name);
   const isAccepted = sent !== undefined && !isHiddenIn(sent, "request");
@@ -227,6 +229,25 @@ export async function readId(
     format,
     isRequired,
     isAccepted,
+  };
+}
+
+/**
+ * The type without the ids whose path is another one of the description, such as /things/count: no
+ * request would reach them.
+ */
+function withoutOtherPaths(type: FieldType<PlantId>, others: readonly OtherPath[]): FieldType<PlantId> {
+  const taken = others.filter(({ example }) => type.parse(example) !== undefined);
+  if (taken.length === 0) return type;
+  const { expected, convert, parse } = type;
+  const accept = (id: PlantId | undefined) =>
+    id !== undefined && taken.some(({ isAt }) => isAt(String(id))) ? undefined : id;
+  const names = taken.map(({ segment }) => JSON.stringify(segment));
+  return {
+    ...type,
+    expected: `${expected}, other than ${listed(names, 3)}, which ${names.length === 1 ? "is another path" : "are other paths"}`,
+    convert: (sent) => accept(convert(sent)),
+    parse: (text) => accept(parse(text)),
   };
 }
 

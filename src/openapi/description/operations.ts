@@ -38,11 +38,11 @@ import {
   isPatchBody,
   isReadablePath,
   jsonMediaOf,
-  pathsOf,
   type Success,
   successOf,
   titleOf,
 } from "./described-operation.ts";
+import { pathsOf } from "./described-paths.ts";
 import { errorFormatOf } from "./error-shapes.ts";
 import { expandSchema } from "./expanded-schema.ts";
 import { valueTypes } from "./field-type.ts";

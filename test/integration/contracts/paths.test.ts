@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { sandboxOfThings } from "../../support/contract-sandbox.ts";
-import { jsonOf, objectOf, readThings, thingsDocument } from "../../support/descriptions.ts";
+import { jsonOf, objectOf, readThings, refusalOf, thingsDocument } from "../../support/descriptions.ts";
 import { exchangeRaw } from "../../support/raw-connection.ts";
 
 const textOf = (value: string) => ({ description: "ok", content: { "text/plain": { example: value } } });
@@ -96,6 +96,53 @@ test("an operation at / goes before the page, which is for browsers then", async
   expect(await respond(store, "POST", "/")).toEqual([200, "posted"]);
   expect((await respond(store, "GET", "/", html))[1]).toMatch(/^<!doctype html>/i);
   expect((await respond(store, "PUT", "/"))[0]).toBe(405);
+});
+
+test("an id that is another path is refused, and says which", async () => {
+  await using store = await sandboxOfThings(
+    withPaths({
+      "/things/count": { get: operation("5") },
+      "/things/a%20b": { delete: operation("5") },
+      "/things/search": { post: operation("5") },
+      "/things/{id}.pdf": { get: operation("pdf") },
+      "/things/x{one}-{two}y": { get: operation("xy") },
+      "/things/{id}:cancel": { post: operation("5") },
+      "/things/{id}/parts": { get: operation("5") },
+    }),
+  );
+  for (const taken of ["count", "a b", "1.pdf", "x1-2y", "x1-2-3y"]) {
+    const { status, text } = await store.request("POST", "/things", JSON.stringify({ id: taken }));
+    expect([taken, status, text]).toEqual([
+      taken,
+      400,
+      expect.stringContaining(
+        String.raw`other than \"count\", \"a%20b\", \"{id}.pdf\", 1 more, which are other paths`,
+      ),
+    ]);
+  }
+  for (const free of ["counts", "Count", ".pdf", "x-y", "xa-y", "search", "a:cancel", "parts"]) {
+    const { status } = await store.request("POST", "/things", JSON.stringify({ id: free }));
+    expect([free, status]).toEqual([free, 200]);
+    const { json } = await store.request("GET", `/things/${encodeURIComponent(free)}`);
+    expect(json).toEqual({ id: free });
+  }
+});
+
+test("an id that is an integer may be another path, too", async () => {
+  const integer = objectOf({ id: { type: "integer" } }, ["id"]);
+  const paths = { "/things": (thingsDocument({ body: integer }).paths as { "/things": object })["/things"] };
+  await using store = await sandboxOfThings({
+    more: {
+      paths: {
+        ...paths,
+        "/things/{id}": { get: { responses: { 200: jsonOf(integer) } } },
+        "/things/7": { get: operation("seven") },
+      },
+    },
+  });
+  expect((await store.request("POST", "/things", '{"id":7}')).status).toBe(400);
+  expect((await store.request("POST", "/things", '{"id":8}')).status).toBe(200);
+  expect(await refusalOf({ body: integer })).toBe("served");
 });
 
 test("malformed percent-encoding is 400, and never another resource", async () => {
