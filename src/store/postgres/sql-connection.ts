@@ -9,7 +9,6 @@ import {
   listMsMax,
   type Page,
   type PageQuery,
-  pageWork,
   type ReadConnection,
 } from "../shared/page.ts";
 import { ContractChanged } from "../shared/plant-edit.ts";
@@ -21,6 +20,7 @@ import { errorReason, isOutdated, rejectForOperator } from "./errors.ts";
 import type { Statement } from "./host-pool.ts";
 import { Primary } from "./primary.ts";
 import { runWork } from "./sql-work.ts";
+import { writtenPageWork } from "./written-page.ts";
 
 /** The object identifiers of int8, int2 and int4. */
 const integerTypes: readonly number[] = [20, 21, 23];
@@ -68,7 +68,7 @@ export class PostgresSqlConnection implements ReadConnection {
   }
 
   page(query: PageQuery, ms: number): Promise<Page> {
-    return this.#run(pageWork(this.#contract, this, query, ms), Math.min(10 * ms, listMsMax));
+    return this.#run(writtenPageWork(this.#contract, this, query, ms), Math.min(10 * ms, listMsMax));
   }
 
   /** One statement counts all plants. */

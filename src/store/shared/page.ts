@@ -21,7 +21,7 @@ import type { SqlWork } from "./sql-work.ts";
 const scalarBytesMax = 41;
 
 /** The plants before a page that is read in one statement. */
-const shortOffsetMax = 10_000;
+export const shortOffsetMax = 10_000;
 
 /** Plants that are counted for each list. */
 const shortCountMax = 20_000;
@@ -78,7 +78,7 @@ export interface ListCount {
 /** How long one statement of a list may take. */
 export const listMsMax = 1_000;
 
-type Traits = Pick<SqlConnection, "dialect" | "inTime">;
+export type Traits = Pick<SqlConnection, "dialect" | "inTime">;
 
 /** See ReadConnection.count. */
 export function* countWork(
@@ -111,17 +111,14 @@ export function* pageWork(contract: Contract, traits: Traits, page: PageQuery, m
   const deadline = performance.now() + ms;
   const collection = collectionOf(contract, page.table);
   const { after, offset, size, bytesMax, conditions, terms } = page;
-  const bytes = bytesSql(collection);
-  const { createdName, updatedName } = representationOf(collection, "list");
-  const columns = ((createdName ?? updatedName) === undefined ? plantColumns : storedColumns)(collection);
   // A page whose texts are short takes one statement, which scans too few plants for a time limit. A
   // filter would look for its plants twice.
   if (conditions.length + terms.length === 0 && offset <= shortOffsetMax) {
     const from = after === undefined ? "" : " AND id > $1";
     const range = (condition: string) =>
       `FROM "${page.table}" WHERE ${condition}${from} ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`;
-    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${range("true")}) AS sizes) <= ${bytesMax}`;
-    const sql = `SELECT ${columns} ${range(isShort)}`;
+    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytesSql(collection)} AS bytes ${range("true")}) AS sizes) <= ${bytesMax}`;
+    const sql = `SELECT ${columnsOf(collection)} ${range(isShort)}`;
     const parameters = after === undefined ? [] : [after.id];
     // Few sizes of pages are asked for, but any offset.
     const [rows = []] = yield [{ sql, parameters, isPrepared: offset === 0 }];
@@ -132,11 +129,26 @@ export function* pageWork(contract: Contract, traits: Traits, page: PageQuery, m
       return written(collection, page, own, found.length > size, end?.id, (id) => ({ values: [], id }));
     }
   }
+  return yield* scannedPage(collection, traits, page, deadline);
+}
 
+function columnsOf(collection: Collection): string {
+  const { createdName, updatedName } = representationOf(collection, "list");
+  return ((createdName ?? updatedName) === undefined ? plantColumns : storedColumns)(collection);
+}
+
+/** A page whose plants are found first, and then read, until the deadline, by performance.now. */
+export function* scannedPage(
+  collection: Collection,
+  traits: Traits,
+  page: PageQuery,
+  deadline: number,
+): SqlWork<Page> {
+  const { size, bytesMax } = page;
   // One plant more than the page has shows whether there is a next page.
   const scan = new ListScan(collection, page, traits);
   const { rows: sizes, rest } = yield* scan.find<{ "x bytes": bigint | number }>(
-    `${bytes} AS "x bytes"`,
+    `${bytesSql(collection)} AS "x bytes"`,
     size + 1,
     deadline,
   );
@@ -147,7 +159,7 @@ export function* pageWork(contract: Contract, traits: Traits, page: PageQuery, m
   );
   const ids = wanted.slice(0, count).map(({ id }) => id);
   // By their ids: a plant that is created meanwhile must not push the last one out.
-  const read = ids.length === 0 ? [] : yield* scan.read<Row>(columns, ids);
+  const read = ids.length === 0 ? [] : yield* scan.read<Row>(columnsOf(collection), ids);
   const byIds = new Map(read.map((row) => [row.id, row]));
   const rows = ids.flatMap((id) => byIds.get(id) ?? []);
   const isCut = count < wanted.length;

@@ -20,15 +20,15 @@ export function list(parameters: readonly SqlValue[]): string {
   return `(${parameters.map((_, index) => `$${index + 1}`).join(", ")})`;
 }
 
-/** Writes a text of SQL for each collection once: engines find a statement by its text. */
-export function forCollection(write: (collection: Collection) => string): (collection: Collection) => string {
-  const texts = new WeakMap<Collection, string>();
+/** Writes SQL for each collection once: engines find a statement by its text. */
+export function forCollection<Sql>(write: (collection: Collection) => Sql): (collection: Collection) => Sql {
+  const written = new WeakMap<Collection, { readonly sql: Sql }>();
   return (collection) => {
-    let text = texts.get(collection);
-    if (text === undefined) {
-      text = write(collection);
-      texts.set(collection, text);
+    let found = written.get(collection);
+    if (found === undefined) {
+      found = { sql: write(collection) };
+      written.set(collection, found);
     }
-    return text;
+    return found.sql;
   };
 }
