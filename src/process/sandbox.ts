@@ -15,28 +15,34 @@ import { describedLine, sandboxOperations } from "../sandbox/described-operation
 import { withSandboxPage } from "../sandbox/page.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { type RunningServer, startServer } from "../service/server.ts";
-import { formatBanner, interfaceRows, plainRows, type Row } from "./banner.ts";
+import { formatBanner, interfaceRows, plainRows, type Row, type ServerAddresses } from "./banner.ts";
 import type { Config, ServeSettings } from "./config/resolve.ts";
 import { noteLines } from "./contract-notes.ts";
 import { type Extension, loadExtension } from "./extension.ts";
 import { host } from "./host.ts";
 import { pageGuard } from "./local-pages.ts";
 import { hasColours, printLines } from "./output.ts";
+import type { ReadyFile } from "./ready-file.ts";
 import { addressesOf } from "./serve.ts";
 import { createConsole } from "./serve-console.ts";
 import { ServerProcess } from "./server-process.ts";
 import { allOpen, serverOptions, withListenAdvice } from "./start-server.ts";
 
 /** The settings that a sandbox shares with `serve`, and those that only it has. */
-type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed">;
+type SandboxConfig = ServeSettings & Config<"sandboxToken" | "sandboxSeed" | "sandboxRules">;
 
 /**
  * Runs a sandbox until a signal stops it. With --watch it starts anew, at the same addresses, when the
  * file of its contract changes.
  *
+ * @param readyFile is written when the sandbox is ready.
  * @param stopRequest resolves with another reason to stop.
  */
-export async function runSandbox(given: SandboxConfig, stopRequest?: Promise<string>): Promise<void> {
+export async function runSandbox(
+  given: SandboxConfig,
+  readyFile: ReadyFile | undefined,
+  stopRequest: Promise<string> | undefined,
+): Promise<void> {
   const { contract: file } = given;
   if (given.watch && file === undefined) throw new OperatorError("--watch needs the file of --contract", 2);
   const extension = await loadExtension(given.extend);
@@ -48,9 +54,19 @@ export async function runSandbox(given: SandboxConfig, stopRequest?: Promise<str
   ownProcess.resources.defer(() => running.disposeAsync());
   const first = await prepareSandbox(given, source, extension, ownProcess);
   const addresses = await startSandbox(given, first, ownProcess, running);
-  const { url, adminUrl } = addresses;
+  const { url, adminUrl = null, controlUrl, resourcesUrls } = addresses;
+  const { contract } = first.sandbox.store;
   ownProcess.logStart(first.config, addresses);
-  await printLines(startLines(first.sandbox.store.contract, first.config, addresses));
+  readyFile?.write({
+    url,
+    resourcesUrl: resourcesUrls[0] ?? url,
+    collections: Object.fromEntries(contract.collections.map(({ name, path }) => [name, url + path])),
+    token: given.sandboxToken,
+    adminUrl,
+    controlUrl: controlUrl ?? null,
+    pid: process.pid,
+  });
+  await printLines(startLines(contract, first.config, addresses, controlUrl));
   const stop = new AbortController();
   const stopped = ownProcess.waitForStop(stopRequest).finally(() => stop.abort());
   if (given.watch && file !== undefined && source !== undefined) {
@@ -58,7 +74,7 @@ export async function runSandbox(given: SandboxConfig, stopRequest?: Promise<str
     const kept: SandboxConfig = {
       ...given,
       port: portOf(url),
-      adminPort: adminUrl === undefined ? given.adminPort : portOf(adminUrl),
+      adminPort: adminUrl === null ? given.adminPort : portOf(adminUrl),
     };
     for await (const change of contractChanges(file, source, stop.signal)) {
       const report = (message: string) => ownProcess.events.emit({ kind: "notice", message });
@@ -90,8 +106,8 @@ async function prepareSandbox(
   { storeEvents, events }: ServerProcess,
 ) {
   const { sandboxToken: token, adminNames = [], trustedProxies = [] } = given;
-  const { sandboxSeed: seed, cors } = given;
-  const options = { contract: source, token, seed, adminNames, trustedProxies, cors };
+  const { sandboxSeed: seed, sandboxRules: rules, cors } = given;
+  const options = { contract: source, token, seed, rules, adminNames, trustedProxies, cors };
   const sandbox = await Sandbox.open(options, storeEvents.onUnavailable);
   const { contract } = sandbox.store;
   // The console is that of collections.
@@ -118,7 +134,7 @@ async function startSandbox(
   const { store } = sandbox;
   const now = performance.now.bind(performance);
   resources.use(store);
-  const parts = { store, events, now, wallNow: Date.now };
+  const parts = { store, events, now, wallNow: () => sandbox.clock.now() };
   const console = createConsole(config, parts);
   resources.defer(() => console?.close());
   const sessions = console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now });
@@ -173,14 +189,15 @@ async function startSandbox(
   );
   resources.defer(() => listener.stop(drainSecondsMax * 1_000));
   const addresses = addressesOf(config, { url: sandbox.url, adminUrl: server.adminUrl });
-  return { ...addresses, controlUrl: controlUrl() };
+  return { ...addresses, resourcesUrls: sandbox.resourcesUrls, controlUrl: controlUrl() };
 }
 
 /** Makes a banner for a terminal; otherwise the base URL is the first line. */
 function startLines(
   contract: Contract,
   { sandboxToken, sandboxSeed, publicUrl }: SandboxConfig,
-  { url, documentationUrl, consoleUrl, controlUrl }: Awaited<ReturnType<typeof startSandbox>>,
+  { url, documentationUrl, consoleUrl }: ServerAddresses,
+  controlUrl: string | undefined,
 ): string[] {
   const { output, environment } = host();
   const { columns } = output;

@@ -4,8 +4,8 @@ import { STATUS_CODES } from "node:http";
 import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import type { Ending, Fields } from "./request-log.ts";
 
-/** The parts of an outcome that drop its response, or change its bytes. */
-export type Fault = Pick<Outcome, "drop" | "reset" | "body">;
+/** The parts of an outcome that drop its response, or change its bytes or their pace. */
+export type Fault = Pick<Outcome, "drop" | "reset" | "body" | "bytesPerSecond">;
 
 export interface SentResponse {
   /** Null if there is no status line. */
@@ -31,11 +31,32 @@ export function changeBody(response: SentResponse, change: Fault["body"]): Fault
     return { bytes: garbage, sent: { status: null, headers: [], body: garbage }, ended: "complete" };
   const headers: Fields = [...response.headers, ["connection", "close"]];
   if (change === undefined || body.length === 0) return whole({ status, headers, body }, "complete");
-  return whole({ status, headers, body: body.subarray(0, Math.floor(body.length / 2)) }, "truncated");
+  const length = String(body.length - 1);
+  switch (change) {
+    case "truncated":
+      return whole({ status, headers, body: body.subarray(0, Math.floor(body.length / 2)) }, "truncated");
+    case "wrongLength":
+      return whole({ status, headers: replaceLength(headers, ["content-length", length]), body }, "complete");
+    case "brokenChunk": {
+      const half = body.subarray(0, Math.ceil(body.length / 2));
+      const sent = {
+        status,
+        headers: replaceLength(headers, ["transfer-encoding", "chunked"]),
+        body: half,
+      };
+      const size = `${half.length.toString(16)}\r\n`;
+      const bytes = Buffer.concat([formatHead(sent), Buffer.from(size), half, Buffer.from("\r\nbroken\r\n")]);
+      return { bytes, sent, ended: "truncated" };
+    }
+  }
 }
 
 function whole(sent: SentResponse, ended: Ending): FaultyResponse {
   return { bytes: Buffer.concat([formatHead(sent), sent.body]), sent, ended };
+}
+
+function replaceLength(headers: Fields, field: Fields[number]): Fields {
+  return headers.map((each) => (each[0] === "content-length" ? field : each));
 }
 
 /** The head of a response with its empty line. */

@@ -2,6 +2,7 @@
 // after it: a handler before the server's.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { type Handler, pathOf, type RequestContext } from "../http/handler.ts";
 import { parseExactJson } from "../json/exact-json.ts";
 import { isObject, type Json } from "../json/json-values.ts";
@@ -16,7 +17,7 @@ import {
 import { parsePreferredOutcome } from "./prefer.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestGate } from "./request-gate.ts";
-import type { ForcedOutcome, RequestedOutcome, Rules } from "./rules.ts";
+import { drawDelayMs, type ForcedOutcome, type Rules } from "./rules.ts";
 
 export interface ForcedOutcomesOptions extends ForcedResponsesOptions {
   readonly next: Handler;
@@ -46,16 +47,18 @@ export class ForcedOutcomes {
   }
 
   async #force(request: Request, context: RoutedContext, received: ReceivedRequest): Promise<Response> {
-    const { signal } = this.#options.gate;
+    const { rules, gate } = this.#options;
+    const { signal } = gate;
     const forced = await this.#choose(request, context.route, received);
     received.forced = forced?.by;
-    const { outcome = {} as RequestedOutcome, applied } = forced ?? {};
-    const { delay, drop, body } = outcome;
+    const { outcome = {}, applied } = forced ?? {};
+    const { delay, drop, body, bytesPerSecond } = outcome;
     const wait = async (when: "before" | "after") => {
       if (delay === undefined || (delay.when ?? "before") !== when) return;
+      const delayMs = drawDelayMs(delay, rules.random);
       // A reset aborts it, and a client that leaves. A sandbox that stops does not wait for it.
       const ended = AbortSignal.any([signal, request.signal]);
-      await sleep(delay.seconds * 1_000, undefined, { signal: ended, ref: false }).catch(() => undefined);
+      await sleep(delayMs, undefined, { signal: ended, ref: false }).catch(() => undefined);
     };
     await wait("before");
     // A reset has closed the connection.
@@ -63,7 +66,7 @@ export class ForcedOutcomes {
     const response =
       drop === "beforeCommit" ? new Response() : await this.#respond(request, context, outcome);
     await wait("after");
-    if ((drop ?? body) !== undefined) received.fault = outcome;
+    if ((drop ?? body ?? bytesPerSecond) !== undefined) received.fault = outcome;
     if (applied !== undefined) response.headers.append("Preference-Applied", applied);
     return response;
   }
@@ -87,7 +90,7 @@ export class ForcedOutcomes {
     return rules.match({ collection, operation: route.operation, method, headers, members, id });
   }
 
-  async #respond(request: Request, context: RoutedContext, outcome: RequestedOutcome): Promise<Response> {
+  async #respond(request: Request, context: RoutedContext, outcome: Outcome): Promise<Response> {
     const { error, example, response: any, commit = false, headers = {} } = outcome;
     const isForced = (error ?? example ?? any) !== undefined;
     const own =

@@ -1,6 +1,7 @@
 // Makes the responses that a sandbox sends instead of the server's: errors, examples, and any
 // other.
 
+import type { Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { invalidTokenError, missingTokenError } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
 import { unknownToken } from "../auth/token-cache.ts";
@@ -19,7 +20,6 @@ import { toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
 import type { RequestRoutes } from "./request-routes.ts";
 import { type Example, type Examples, errorCodes, examplesOf } from "./response-examples.ts";
-import type { RequestedOutcome } from "./rules.ts";
 
 /** The route of a request in a sandbox, which the server finds again. */
 export type FoundRoute = Route<OperationRow>;
@@ -77,12 +77,15 @@ export class ForcedResponses {
   async make(
     request: Request,
     context: RoutedContext,
-    { error, example: exampleName, response }: RequestedOutcome,
+    { error, example: exampleName, response }: Outcome,
   ): Promise<Response> {
     const { contract } = this.#shared;
     if (response !== undefined) return toResponse(contract.errors.shape, response);
-    const examples = this.examplesOf(this.#routes.collectionOf(context.route));
-    const example = examples.byName.get(exampleName ?? "");
+    const own = this.#routes.collectionOf(context.route);
+    // A rule for all collections may name the example of another one.
+    const example = [own, ...contract.collections]
+      .map((collection) => this.examplesOf(collection).byName.get(exampleName ?? ""))
+      .find((each) => each !== undefined);
     const code = errorCodes.get(error ?? 0) ?? example?.error;
     const forced =
       code === undefined
@@ -142,10 +145,7 @@ export class ForcedResponses {
   }
 }
 
-function toResponse(
-  shape: ErrorShape,
-  { status, body }: NonNullable<RequestedOutcome["response"]>,
-): Response {
+function toResponse(shape: ErrorShape, { status, body }: NonNullable<Outcome["response"]>): Response {
   if ([204, 205, 304].includes(status)) return new Response(null, { status });
   if (typeof body === "string") return new Response(body, { status });
   const isError = body === undefined && status >= 400;

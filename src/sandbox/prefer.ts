@@ -7,7 +7,7 @@ import { type ErrorShape, errorMembers } from "../contract/error-format.ts";
 import { toExactJson } from "../json/exact-json.ts";
 import type { Json } from "../json/json-values.ts";
 import type { Example, Examples } from "./response-examples.ts";
-import type { ForcedOutcome, RequestedOutcome } from "./rules.ts";
+import type { ForcedOutcome } from "./rules.ts";
 
 const delaySecondsMax = 3_600;
 
@@ -70,7 +70,7 @@ function parseResponse(
   examples: Examples,
   code: string | undefined,
   name: string | undefined,
-): RequestedOutcome | string {
+): Outcome | string {
   const example = examples.byName.get(name ?? "");
   if (name !== undefined && example === undefined)
     return `there is no example ${JSON.stringify(name)} in openapi.json.`;

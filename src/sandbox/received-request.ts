@@ -20,6 +20,9 @@ export const bodyBytesMax = 4 * 2 ** 20;
 /** Bytes of a response's body that are read before it is sent, to tell its length, and that the log keeps. */
 const startBytesMax = 65_536;
 
+/** The interval of pieces that are sent slowly. */
+const slowStepMsMin = 10;
+
 /** Time for a client to close its side after the server. */
 const lingerMsMax = 1_000;
 
@@ -121,7 +124,7 @@ export class ReceivedRequest {
     ];
     const sent = { status, headers: fields, body: isHead ? Buffer.alloc(0) : start };
     if (!this.#isClosed) {
-      if (this.fault !== undefined) this.#sendFault(sent, this.fault);
+      if (this.fault !== undefined) await this.#sendFault(sent, this.fault);
       else await this.#sendRight(sent, isHead ? undefined : body);
       await this.closed;
     }
@@ -192,7 +195,7 @@ export class ReceivedRequest {
     this.#skipBody();
   }
 
-  #sendFault(response: SentResponse, { drop, reset, body }: Fault): void {
+  async #sendFault(response: SentResponse, { drop, reset, body, bytesPerSecond }: Fault): Promise<void> {
     if (drop !== undefined) {
       this.#file("dropped");
       if (reset) this.socket.resetAndDestroy();
@@ -201,8 +204,16 @@ export class ReceivedRequest {
     }
     const { bytes, sent, ended } = changeBody(response, body);
     this.#sent = { ...sent, body: wholeBody(sent.body) };
-    this.#file(ended);
-    this.socket.write(bytes);
+    const start = performance.now();
+    for (let from = 0; !this.#isClosed; ) {
+      const due = ((performance.now() - start) / 1_000) * (bytesPerSecond ?? Number.POSITIVE_INFINITY);
+      const end = bytesPerSecond === undefined ? bytes.length : Math.min(bytes.length, Math.floor(due));
+      if (end === bytes.length) this.#file(ended);
+      this.socket.write(bytes.subarray(from, end));
+      if (end === bytes.length) break;
+      from = end;
+      await sleep(Math.max(slowStepMsMin, 1_000 / (bytesPerSecond ?? 1)), undefined, { ref: false });
+    }
     this.socket.end();
     setTimeout(() => this.socket.destroy(), lingerMsMax).unref();
   }

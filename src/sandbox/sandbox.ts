@@ -1,6 +1,7 @@
 // Composes a sandbox: a server on a store in memory that can be reset, read back, and told how to
 // respond.
 
+import type { RuleList } from "../../packages/sandbox/src/control-types.ts";
 import { TrustedProxies } from "../admin-pages/client-address.ts";
 import { anonymous, creatorName } from "../auth/caller.ts";
 import type { Sessions } from "../console/session/sessions.ts";
@@ -15,8 +16,8 @@ import { Control, respondControl, respondDone, type SandboxPart } from "./contro
 import { controlName } from "./control-document.ts";
 import { plantsPart } from "./control-plants.ts";
 import { requestsPart } from "./control-requests.ts";
-import { rulesPart } from "./control-rules.ts";
-import { storeFixedToken, tokensPart } from "./control-tokens.ts";
+import { loadRules, rulesPart } from "./control-rules.ts";
+import { SandboxClock, storeFixedToken, tokensPart } from "./control-tokens.ts";
 import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { RequestGate } from "./request-gate.ts";
@@ -35,6 +36,8 @@ export interface SandboxOptions {
    * contract; undefined for none.
    */
   readonly seed: string | undefined;
+  /** A file of rules; undefined for none. */
+  readonly rules: string | undefined;
   /** Host names of the admin listener, in addition to addresses and localhost. */
   readonly adminNames: readonly string[];
   /** The web origins whose pages may use the interface. */
@@ -54,6 +57,7 @@ export interface SandboxServer {
 
 export class Sandbox {
   readonly store: MemoryStore;
+  readonly clock: SandboxClock;
   /** Sentences about parts of the contract that are not served or checked, or are no seeds. */
   readonly notes: readonly string[];
   readonly #options: SandboxOptions;
@@ -61,6 +65,7 @@ export class Sandbox {
   readonly #start: Uint8Array;
   readonly #log = new RequestLog();
   readonly #rules: Rules;
+  readonly #rulesAtStart: RuleList;
   readonly #gate = new RequestGate();
   /** Undefined before the public port is open. */
   #listener: SandboxListener | undefined;
@@ -68,24 +73,34 @@ export class Sandbox {
   #routes: RequestRoutes | undefined;
   #url = "";
 
-  private constructor(options: SandboxOptions, store: MemoryStore, notes: readonly string[]) {
+  private constructor(
+    options: SandboxOptions,
+    store: MemoryStore,
+    clock: SandboxClock,
+    { rules, notes }: { readonly rules: RuleList; readonly notes: readonly string[] },
+  ) {
     this.#options = options;
     this.#rules = new Rules(store.contract);
+    this.#rulesAtStart = rules;
     this.notes = notes;
     this.store = store;
+    this.clock = clock;
     this.#start = store.copy();
   }
 
   /** Opens the store with its seeds and the token. Rejects with an OperatorError for a bad file. */
   static async open(options: SandboxOptions, onUnavailable: OnUnavailable): Promise<Sandbox> {
-    const { seed, token } = options;
+    const { seed, rules, token } = options;
     const contract = await compiler(options.contract, { isLenient: true });
-    const store = new MemoryStore(contract, onUnavailable);
+    const [store, clock] = [new MemoryStore(contract, onUnavailable), new SandboxClock()];
     const notes = seed === undefined ? [] : await loadSeeds(seed, store);
     await storeFixedToken(store, token);
     // A reset must not forget it: its key is remembered.
     if (openOperations(contract).length > 0) await store.tokens.creatorKey(creatorName(anonymous));
-    return new Sandbox(options, store, [...contract.notes, ...notes]);
+    return new Sandbox(options, store, clock, {
+      rules: rules === undefined ? { rules: [] } : await loadRules(contract, rules),
+      notes: [...contract.notes, ...notes],
+    });
   }
 
   /**
@@ -133,13 +148,13 @@ export class Sandbox {
   /** The routes of control. */
   control(server: SandboxServer): Control {
     const { sessions, reloadTokens, resetRates, stopImport } = server;
-    const { store } = this;
+    const { store, clock } = this;
     const { token, adminNames, cors, trustedProxies } = this.#options;
     const parts: SandboxPart[] = [
       plantsPart(store),
-      tokensPart(store, token, reloadTokens),
+      tokensPart({ store, clock, token, reloadTokens }),
       requestsPart(this.#log, (method, target) => this.#collectionAt(method, target)),
-      rulesPart(this.#rules),
+      rulesPart(this.#rules, this.#rulesAtStart),
     ];
     const reset = async () => {
       this.#listener?.discardUnfinished();

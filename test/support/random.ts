@@ -3,13 +3,14 @@
 import fc from "fast-check";
 import type { Collection, Field, Plant } from "../../src/contract/contract.ts";
 import type { FieldValue } from "../../src/contract/stored-types.ts";
+import { SeededRandom } from "../../src/sandbox/seeded-random.ts";
 import { plantStore } from "./contracts.ts";
 
 export class Random {
-  #state: number;
+  readonly #generator: SeededRandom;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
+    this.#generator = new SeededRandom(seed >>> 0);
     // The first numbers of neighbouring seeds are alike.
     for (let round = 0; round < 4; round++) this.unit();
   }
@@ -19,13 +20,9 @@ export class Random {
     return new Random(this.#next());
   }
 
-  /** A number from 0 up to, but not including, 1, by SplitMix32. */
+  /** A number from 0 up to, but not including, 1. */
   unit(): number {
-    this.#state = (this.#state + 0x9e3779b9) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
-    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+    return this.#generator.next();
   }
 
   /** A number from 0 up to, but not including, another. */

@@ -22,7 +22,9 @@ test("the request is the documented one", async () => {
 });
 
 test("a token that has expired is rejected", async () => {
-  const token = await sandbox.createToken({ name: "ci", expiresInSeconds: -1 });
+  const token = await sandbox.createToken({ name: "ci", expiresInSeconds: 3600 });
+  assert.equal((await createPlant({ id: 1, name: "Monstera deliciosa" }, token)).status, 200);
+  await sandbox.setClock(3601);
   assert.equal((await createPlant({ id: 2, name: "Ficus lyrata" }, token)).status, 401);
 });
 

@@ -7,16 +7,15 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def running_sandbox():
+def running_sandbox(tmp_path_factory):
+    file = tmp_path_factory.mktemp("sandbox") / "ready.json"
     command = ["plantstore", "sandbox", "--port", "0", "--admin-port", "0", "--exit-with-parent"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
-        # It prints its addresses; that of its control is in the row "Control".
-        control_url = next(line.split()[1] for line in process.stdout if line.startswith("Control"))
-        with urllib.request.urlopen(control_url) as response:
-            state = json.load(response)
-        collections = {each["name"]: each["url"] for each in state["collections"]}
-        yield SimpleNamespace(controlUrl=control_url, token=state["token"], collections=collections)
+    with subprocess.Popen([*command, "--ready-file", str(file)], stdin=pipe, stdout=pipe, text=True) as process:
+        # It prints its base URL when the file is there.
+        assert process.stdout.readline(), "the sandbox did not start"
+        # With url, token and controlUrl, and collections: the URL of each by its name.
+        yield SimpleNamespace(**json.loads(file.read_text()))
         process.stdin.close()
 
 

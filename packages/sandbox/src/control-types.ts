@@ -24,6 +24,7 @@ export interface Sandbox {
     /** The number of its resources. */
     readonly resources: number;
   }[];
+  readonly clock: Clock;
   /** The log of requests. */
   readonly requests: {
     /** The number of the oldest request in the log, or of the next one. */
@@ -92,12 +93,18 @@ export interface RecordedMessage {
   readonly isTruncated?: true;
 }
 
+export interface RuleList {
+  /** Starts the random sequence (SplitMix32) of shares and delays. */
+  readonly seed?: number;
+  readonly rules: readonly Rule[];
+}
+
 /**
  * The first rule that matches a request decides on its outcome. A rule that was read back can
  * be sent again: its `id` and `applied` are ignored.
  */
-export interface Rule {
-  readonly match?: Match;
+export interface Rule<Resource = StoredPlant> {
+  readonly match?: Match<Resource>;
   /** How many requests that match are passed over before the rule is applied. */
   readonly after?: number;
   /** To how many requests the rule is applied; to all without it. */
@@ -105,17 +112,24 @@ export interface Rule {
   readonly outcome: Outcome;
 }
 
-export interface StoredRule extends Rule {
+export interface StoredRule<Resource = StoredPlant> extends Rule<Resource> {
   readonly id: string;
   /** To how many requests the rule was applied. */
   readonly applied: number;
 }
 
-/** Conditions that a request must meet, all of them. An empty one matches every request. */
-export interface Match {
+/**
+ * Conditions that a request must meet, all of them: also fields of the resource. An empty one
+ * matches every request.
+ */
+export type Match<Resource = StoredPlant> = Conditions & Partial<Omit<Resource, keyof Conditions>>;
+
+export interface Conditions {
   /** The collection that the request is for. */
   readonly collection?: string;
   readonly method?: string;
+  /** The operationId of the operation, in the description that is served. */
+  readonly operation?: string;
   /** The path of the operation as it is described, such as /reports/occupancy. */
   readonly path?: string;
   /** Header fields, by their names. */
@@ -124,6 +138,8 @@ export interface Match {
   readonly body?: Readonly<Record<string, AnyId | boolean | null | TextCondition>>;
   /** The id of the resource, in the body or in the path. */
   readonly id?: AnyId;
+  /** The part of the requests for which all else matches that the rule applies to. */
+  readonly share?: number;
 }
 
 /** One of these. */
@@ -154,10 +170,13 @@ export interface Outcome {
    * Transfer-Encoding are ignored; `body` makes wrong ones.
    */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the plant is stored before an error or a response is sent. */
+  /** Whether the plant is stored before an error, example or response is sent. */
   readonly commit?: boolean;
+  /** The name of an example of a response in openapi.json. */
+  readonly example?: string;
   readonly delay?: {
-    readonly seconds: number;
+    /** This number, or one that is drawn between two. */
+    readonly seconds: number | readonly [number, number];
     /** Before the request is processed or after it. */
     readonly when?: "before" | "after";
   };
@@ -166,10 +185,14 @@ export interface Outcome {
   /** With `drop`, the connection is reset (TCP RST) and not closed. */
   readonly reset?: boolean;
   /**
-   * `truncated`: the connection is closed after half of the body. `garbage`: bytes that are not
-   * HTTP are sent in place of the response.
+   * `truncated`: the connection is closed after half of the body. `wrongLength`: the
+   * Content-Length is one less than the body, and the connection is closed after it.
+   * `brokenChunk`: the body is chunked, and its second chunk has no size. `garbage`: bytes
+   * that are not HTTP are sent in place of the response.
    */
-  readonly body?: "truncated" | "garbage";
+  readonly body?: "truncated" | "wrongLength" | "brokenChunk" | "garbage";
+  /** At which the response is sent; the connection is closed after it. */
+  readonly bytesPerSecond?: number;
 }
 
 /** A resource of the default contract. */
@@ -184,10 +207,21 @@ export type Sent<Resource> = {
   readonly [Name in keyof Resource]: Resource[Name] extends bigint ? bigint | number : Resource[Name];
 };
 
+export interface Clock {
+  readonly now: string;
+  /** The difference to the real time. */
+  readonly offsetSeconds: number;
+}
+
+export interface ClockChange {
+  /** The difference to the real time; 0 is the real time. */
+  readonly offsetSeconds: number;
+}
+
 export interface NewToken {
   /** Not empty, without control characters, unique unless revoked. */
   readonly name: string;
-  /** If left out, the token does not expire; less than 0 is in the past. */
+  /** Counted by the sandbox's clock. If left out, the token does not expire. */
   readonly expiresInSeconds?: number;
   /** As the contract has them, with a space between two. If left out, the token may do everything. */
   readonly scopes?: string;

@@ -5,6 +5,7 @@
 
 export type {
   AnyId,
+  Clock,
   ErrorCode,
   Match,
   NewToken,

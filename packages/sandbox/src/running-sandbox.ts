@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Control } from "./control-client.ts";
 import type {
   AnyId,
+  Clock,
   Sandbox as ControlState,
   NewToken,
   RecordedRequest,
@@ -76,8 +77,9 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
   }
 
   /**
-   * Returns to the start: the resources are the seeds, there are neither rules nor requests in the
-   * log, and only the fixed token is accepted. Every create is before or after it.
+   * Returns to the start: the resources are the seeds, the rules those of `--rules`, the log of
+   * requests is empty, the clock is real, and only the fixed token is accepted. Every create is
+   * before or after it.
    */
   async reset(): Promise<void> {
     await this.#control.call("POST", "/reset");
@@ -135,19 +137,24 @@ export class Sandbox<Resource extends object = StoredPlant> implements AsyncDisp
   }
 
   /** Adds a rule before the others: what happens to which requests. */
-  force(rule: Rule): Promise<ForcedRule> {
+  force(rule: Rule<Resource>): Promise<ForcedRule> {
     return addRule(this.#control, rule);
   }
 
   /** The rules in their order, also those that have ended. */
-  async rules(): Promise<StoredRule[]> {
-    const { rules } = await this.#control.call<{ rules: StoredRule[] }>("GET", "/rules");
+  async rules(): Promise<StoredRule<Resource>[]> {
+    const { rules } = await this.#control.call<{ rules: StoredRule<Resource>[] }>("GET", "/rules");
     return rules.map(withExactMatch);
   }
 
-  /** Replaces all rules. */
-  async setRules(rules: readonly Rule[]): Promise<void> {
-    await this.#control.call("PUT", "/rules", { rules: rules.map(withExactMatch) });
+  /** Replaces all rules, and starts the sequence of shares and delays again with a seed. */
+  async setRules(rules: readonly Rule<Resource>[], { seed }: { readonly seed?: number } = {}): Promise<void> {
+    await this.#control.call("PUT", "/rules", { seed, rules: rules.map(withExactMatch) });
+  }
+
+  /** Sets the clock by which tokens expire so many seconds ahead of the real time, or behind it. */
+  async setClock(offsetSeconds: number): Promise<Clock> {
+    return await this.#control.call("PUT", "/clock", { offsetSeconds });
   }
 
   /** Issues a token, which is accepted at once. */

@@ -63,7 +63,7 @@ export class SandboxCollection<Resource extends object> {
   }
 
   /** Adds a rule before the others: what happens to which requests of this collection. */
-  force(rule: Rule): Promise<ForcedRule> {
+  force(rule: Rule<Resource>): Promise<ForcedRule> {
     return addRule(this.#control, { ...rule, match: { ...rule.match, collection: this.name } });
   }
 }

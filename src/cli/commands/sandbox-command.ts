@@ -4,11 +4,12 @@ import { Command } from "commander";
 import { serverSettingsWithout } from "../../process/config/settings.ts";
 import { host } from "../../process/host.ts";
 import { printError } from "../../process/output.ts";
+import { ReadyFile } from "../../process/ready-file.ts";
 import { withSettings } from "../command-options.ts";
 
 /** The sandbox's own settings, and those of a server except for a kept store and TLS. */
 const settingNames = [
-  ...(["sandboxToken", "sandboxSeed", "exitWithParent"] as const),
+  ...(["sandboxToken", "sandboxSeed", "sandboxRules", "sandboxReadyPath", "exitWithParent"] as const),
   ...serverSettingsWithout("database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey", "open"),
 ];
 
@@ -17,9 +18,11 @@ export function sandboxCommand(): Command {
     "run a server for tests of API tools, on a store in memory: it keeps nothing, can be reset, and can be told how to respond",
   );
   return withSettings(command, settingNames, async (config) => {
+    const { sandboxReadyPath, exitWithParent } = config;
+    using readyFile = sandboxReadyPath === undefined ? undefined : new ReadyFile(sandboxReadyPath);
     const [all, them] = config.contract === undefined ? ["all plants are", "them"] : ["all of it is", "it"];
     printError(`A sandbox: nothing is kept, and ${all} gone when it ends. "plantstore serve" keeps ${them}.`);
-    using parent = config.exitWithParent ? readStandardInput() : undefined;
+    using parent = exitWithParent ? readStandardInput() : undefined;
     // In a separate module, like serve, so that the help of all commands does not load it.
     const { runSandbox } = await import("../../process/sandbox.ts");
     const server = {
@@ -31,7 +34,7 @@ export function sandboxCommand(): Command {
       tlsKey: undefined,
       open: true,
     } as const;
-    await runSandbox(server, parent?.ended);
+    await runSandbox(server, readyFile, parent?.ended);
   });
 }
 

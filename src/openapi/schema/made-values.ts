@@ -66,7 +66,7 @@ export function* madeValues(places: readonly Place[], { direction, random }: Wan
   }
 }
 
-/** Makes values that fit, and remembers them: one may take a while. */
+/** Makes values that fit, and remembers those that are the same each time: one may take a while. */
 export class ValueMaker {
   readonly #direction: Direction;
   readonly #made = new Map<string, unknown>();
@@ -75,13 +75,18 @@ export class ValueMaker {
     this.#direction = direction;
   }
 
-  /** Makes a value that a check accepts; undefined if none was found. */
-  make(place: Place, check: SchemaCheck): unknown {
+  /**
+   * Makes a value that a check accepts; undefined if none was found.
+   *
+   * @param isDynamic whether it is another one each time.
+   */
+  make(place: Place, check: SchemaCheck, isDynamic = false): unknown {
     const known = this.#made.get(place.pointer);
-    if (known !== undefined) return known;
-    for (const value of madeValues([place], { direction: this.#direction })) {
+    if (known !== undefined && !isDynamic) return known;
+    const random = isDynamic ? Math.random : undefined;
+    for (const value of madeValues([place], { direction: this.#direction, random })) {
       if (faultIn(check, value) !== undefined) continue;
-      this.#made.set(place.pointer, value);
+      if (!isDynamic) this.#made.set(place.pointer, value);
       return value;
     }
     return undefined;

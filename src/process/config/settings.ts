@@ -425,6 +425,14 @@ const commandSettings = {
     "--seed <file>",
     "resources that the sandbox starts with, and that a reset brings back: a file of CSV or JSON, a folder with such a file for each of several collections, or examples for those of the contract",
   ),
+  sandboxRules: text(
+    "--rules <file>",
+    "rules that the sandbox starts with, and that a reset brings back: the JSON of PUT /sandbox/rules",
+  ),
+  sandboxReadyPath: text(
+    "--ready-file <file>",
+    "file that is written, as JSON with the addresses, when the sandbox is ready, and removed when it ends",
+  ),
   exitWithParent: toggle(
     "--exit-with-parent",
     "end when standard input ends, as it does when the program that holds its other end exits or is killed",

@@ -19,6 +19,8 @@ export interface Wanted {
   readonly accept: string | null;
   /** The name of the example. */
   readonly example?: string | undefined;
+  /** Whether values are made anew, without examples. */
+  readonly isDynamic?: boolean;
   /** The JSON of an error, which is sent if the response is described like that. */
   readonly error?: unknown;
 }
@@ -72,7 +74,7 @@ export class DescribedResponses {
   async write({ status, place }: FoundResponse, wanted: Wanted): Promise<Response | undefined> {
     const { accept, example } = wanted;
     const content = withoutBody.includes(status) ? [] : place.at("content").members;
-    const headers = await this.#headers(place);
+    const headers = await this.#headers(place, wanted);
     if (content.length === 0) return new Response(null, { status, headers });
     for (const [type, media] of byAccept(content, accept)) {
       // Headers throws for characters that no field may have, such as a line break.
@@ -104,24 +106,26 @@ export class DescribedResponses {
     // An example of a schema that cannot be read is sent as it is.
     const isFit = (value: unknown) => check === undefined || faultIn(check, value) === undefined;
     const error = isJson ? [wanted.error] : [];
-    const found = [...error, ...examples].find((value) => write(value) !== undefined && isFit(value));
+    const found = [...error, ...(wanted.isDynamic ? [] : examples)].find(
+      (value) => write(value) !== undefined && isFit(value),
+    );
     if (found !== undefined) return write(found);
     const image = images[type.toLowerCase()];
     if (image !== undefined) return Buffer.from(image, "base64");
     if (check === undefined) return undefined;
     if (schema.value === undefined) return isJson ? "{}" : "string";
-    return write(this.#maker.make(schema, check));
+    return write(this.#maker.make(schema, check, wanted.isDynamic));
   }
 
   /** The header fields that are required, and those that have an example. */
-  async #headers(response: Place): Promise<Headers> {
+  async #headers(response: Place, { isDynamic }: Wanted): Promise<Headers> {
     const headers = new Headers();
     for (const [name, header] of response.at("headers").members) {
       const schema = header.at("schema");
       const example = header.at("example").value ?? exampleIn(schema.object ?? {});
       if (ownFields.test(name) || (header.at("required").value !== true && example === undefined)) continue;
       const check = await this.#check(schema);
-      const made = check && this.#maker.make(schema, check);
+      const made = check && this.#maker.make(schema, check, isDynamic);
       const value = example ?? made;
       const text = isObject(value) ? Object.entries(value).flat().join(",") : String(value ?? "");
       // Headers throws for characters that no field may have (RFC 9110, section 5.5).

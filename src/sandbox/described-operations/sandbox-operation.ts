@@ -99,6 +99,7 @@ export class SandboxOperation implements Operation {
     const { headers } = sent;
     const preferences = parsePrefer(headers.get("prefer") ?? "");
     const [code, example] = [preferences.get("code"), preferences.get("example")];
+    const isDynamic = preferences.get("dynamic") === "true";
     const found = chosenResponse(read.responses, code, example);
     const { errors } = read;
     if (typeof found === "string") return unmetPreference(found, errors.shapes[400] ?? errors.shape);
@@ -107,9 +108,10 @@ export class SandboxOperation implements Operation {
     const accept = headers.get("accept");
     if (fault !== undefined) return await this.#fail(read, fault, accept);
     if (found === undefined) return this.#refuse("it describes no response", errors);
-    const response = await read.responses.write(found, { accept, example });
+    const response = await read.responses.write(found, { accept, example, isDynamic });
     if (response === undefined) return this.#refuse(noValueFor(found), errors);
-    const followed = [code && `code=${code}`, example && `example=${example}`].filter(Boolean);
+    const applied = [code && `code=${code}`, example && `example=${example}`, isDynamic && "dynamic=true"];
+    const followed = applied.filter((each) => each);
     if (followed.length > 0) response.headers.set("Preference-Applied", followed.join(", "));
     response.headers.set("Cache-Control", "no-store");
     return response;

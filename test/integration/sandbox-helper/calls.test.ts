@@ -147,16 +147,20 @@ test("seeds, resources and rules of a collection with ids of text are as those o
   await collection.force({ match: { id: grace.id }, outcome: { error: 50300 } });
   const rules = await members.rules();
   expect(rules).toMatchObject([{ match: { id: grace.id, collection: "members" } }]);
-  await members.setRules(rules);
+  await members.setRules(rules, { seed: 7 });
   const headers = { Authorization: "Bearer sandbox" };
   expect((await fetch(`${members.resourcesUrl}/${grace.id}`, { headers })).status).toBe(503);
   await members.reset();
   expect([await members.resources(), await members.rules()]).toEqual([[ada], []]);
 });
 
-test("tokens are issued and revoked", async () => {
+test("tokens expire by the clock, and are revoked", async () => {
   const token = await sandbox.createToken({ name: "ci", expiresInSeconds: 3600 });
   const status = async () => (await post({ url: sandbox.url, token }, plantJson(1n, "other"))).status;
+  expect(await status()).toBe(400);
+  expect((await sandbox.setClock(3601)).offsetSeconds).toBe(3601);
+  expect(await status()).toBe(401);
+  await sandbox.setClock(0);
   expect(await status()).toBe(400);
   await sandbox.revokeToken("ci");
   expect(await status()).toBe(401);

@@ -104,7 +104,7 @@ describe("of three collections", () => {
       expect(await statuses()).toEqual([200, 404, 405, 200]);
     }
     {
-      await using _ = await sandbox.force({ match: { body: { sender: "Joan" } }, outcome: { error: 42900 } });
+      await using _ = await sandbox.force({ match: { sender: "Joan" }, outcome: { error: 42900 } });
       expect((await request("POST", "/parcels", '{"id":7,"sender":"Joan"}')).status).toBe(429);
       const body = `{"courierId":"${courierId}","name":"Joan"}`;
       expect((await request("POST", "/couriers", body)).text).toContain("already holds a different courier");

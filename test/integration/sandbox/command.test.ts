@@ -1,7 +1,7 @@
 // plantstore sandbox: what it prints and writes, its seeds, and its end.
 
 import { describe, expect, test } from "bun:test";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
 import { TerminalProgram } from "../../support/output.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
@@ -28,7 +28,7 @@ describe("a start", () => {
     const page = await fetch(`${sandbox.url}/`).then((response) => response.text());
     expect(page).toContain("This is a sandbox");
     expect(page).toContain('data-token="sandbox"');
-    expect(page).toContain(`${origin}/sandbox/openapi.json`);
+    expect(page).toContain(`curl -X POST ${origin}/sandbox/reset`);
     expect(page).not.toContain("plantstore token");
     expect((await fetch(`${origin}/console/`)).status).toBe(200);
     expect(await fetch(`${origin}/readyz`).then((response) => response.text())).toBe("ready\n");
@@ -55,6 +55,42 @@ describe("a start", () => {
     });
   });
 
+  test("has the rules of a file, also after a reset", async () => {
+    using folder = new TemporaryFolder();
+    const file = folder.file("rules.json");
+    const match = { headers: { "X-Test": { absent: true } }, body: { name: { pattern: "^Mon" }, extra: 1 } };
+    writeFileSync(file, JSON.stringify({ seed: 7, rules: [{ match, outcome: { error: 50300 } }] }));
+    await using sandbox = await RunningSandbox.startInProcess({ args: ["--rules", file] });
+    for (const rules of [[{ outcome: { error: 42900 } }], []]) {
+      await sandbox.control("PUT", "/rules", { rules });
+      await sandbox.control("POST", "/reset");
+      expect((await sandbox.control("GET", "/rules")).json).toMatchObject({
+        seed: 7n,
+        rules: [{ match: { body: { name: { pattern: "^Mon" } } } }],
+      });
+    }
+    // It need not be a plant.
+    expect((await post(sandbox, '{"name":"Monstera","extra":1}')).status).toBe(503);
+    expect((await post(sandbox, '{"name":"Monstera","extra":2}')).status).toBe(400);
+    expect((await post(sandbox, "[1]")).status).toBe(400);
+
+    for (const [text, message] of [
+      ['{"rules":[{}]}', 'The body is not valid: /rules/0 must be an object with the member "outcome".'],
+      ["null", "The body is not valid: it must be an object."],
+      [
+        '{"rules":[{"match":{"tga":"x"},"outcome":{"error":50300}}]}',
+        'There is no condition "tga" in the contract, only collection, method,',
+      ],
+    ] as const) {
+      writeFileSync(file, text);
+      expect(await runCommand(["sandbox", "--rules", file])).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining(`plantstore: ${file}: ${message}`),
+      });
+    }
+    expect(await runCommand(["sandbox", "--rules", folder.file("none")])).toMatchObject({ exitCode: 1 });
+  });
+
   test("cannot be pointed at a store: it has no --database, and ignores the setting", async () => {
     using folder = new TemporaryFolder();
     const database = `sqlite:${folder.file("plants.db")}`;
@@ -68,9 +104,24 @@ describe("a start", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  test("without an admin listener there is no control", async () => {
-    await using sandbox = await RunningSandbox.startInProcess({ args: ["--admin-port", "off"] });
+  test("without an admin listener there is no control; the ready file has the addresses until the end", async () => {
+    using folder = new TemporaryFolder();
+    const ready = folder.file("ready.json");
+    await using sandbox = await RunningSandbox.startInProcess({
+      args: ["--admin-port", "off", "--ready-file", ready],
+    });
     expect(sandbox.lines).toContain("Control        off");
+    expect(JSON.parse(readFileSync(ready, "utf8"))).toEqual({
+      url: sandbox.url,
+      resourcesUrl: `${sandbox.url}/plants`,
+      collections: { plants: `${sandbox.url}/plants` },
+      token: "sandbox",
+      adminUrl: null,
+      controlUrl: null,
+      pid: sandbox.pid,
+    });
+    await sandbox.stop();
+    expect(readdirSync(folder.path)).toEqual([]);
   });
 });
 

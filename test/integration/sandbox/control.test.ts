@@ -1,4 +1,4 @@
-// Control of a sandbox: reset, plants, tokens, and who may use it.
+// Control of a sandbox: reset, plants, tokens, the clock, and who may use it.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { controlDocument } from "../../../src/sandbox/control-document.ts";
@@ -41,13 +41,14 @@ async function recordedIds(): Promise<Set<bigint>> {
 const create = (id: bigint, name = "Aloe vera", token = sandbox.token) =>
   post({ url: sandbox.url, token }, plantJson(id, name));
 
-test("the description of a sandbox has its addresses, its token and its plants", async () => {
+test("the description of a sandbox has its addresses, its token, its plants and the clock", async () => {
   const { json } = await sandbox.control("GET");
   expect(json).toMatchObject({
     url: sandbox.url,
     resourcesUrl: `${sandbox.url}/plants`,
     token: "sandbox",
     resources: 2n,
+    clock: { offsetSeconds: 0n },
   });
 });
 
@@ -61,15 +62,17 @@ describe("reset", () => {
     expect((await create(2n, "Another name")).status).toBe(200);
   });
 
-  test("leaves only the fixed token", async () => {
+  test("leaves only the fixed token, and sets the clock back", async () => {
     const { json } = await sandbox.control("POST", "/tokens", { name: "ci" });
     const { token } = json as { token: string };
     expect((await create(5n, "x", token)).status).toBe(200);
     await sandbox.control("DELETE", "/tokens/sandbox");
     expect((await create(6n)).status).toBe(401);
+    await sandbox.control("PUT", "/clock", { offsetSeconds: 60 });
     await sandbox.control("POST", "/reset");
     expect((await create(7n)).status).toBe(200);
     expect((await create(8n, "x", token)).status).toBe(401);
+    expect((await sandbox.control("GET")).json).toMatchObject({ clock: { offsetSeconds: 0n } });
     expect((await sandbox.control("POST", "/tokens", { name: "ci" })).status).toBe(201);
   });
 
@@ -203,18 +206,27 @@ describe("plants", () => {
   });
 });
 
-describe("tokens", () => {
+describe("tokens and the clock", () => {
   const issue = async (body: unknown) =>
     ((await sandbox.control("POST", "/tokens", body)).json as { token: string }).token;
 
-  test("a token may have expired when it is issued", async () => {
-    for (const [expiresInSeconds, status] of [
-      [60, 400],
-      [-1.5, 401],
-    ] as const)
-      expect((await create(1n, "x", await issue({ name: `${status}`, expiresInSeconds }))).status).toBe(
-        status,
-      );
+  test("a token expires by the clock, which is effective at once in both directions", async () => {
+    const setClock = async (offsetSeconds: number) =>
+      expect((await sandbox.control("PUT", "/clock", { offsetSeconds })).status).toBe(200);
+    const token = await issue({ name: "short", expiresInSeconds: 60 });
+    const status = async () => (await create(1n, "x", token)).status;
+    expect(await status()).toBe(400);
+    await setClock(61);
+    expect(await status()).toBe(401);
+    expect((await create(11n)).status).toBe(200);
+    await setClock(-10);
+    expect(await status()).toBe(400);
+    // A token that is issued in the past has expired now. Times are stored in whole milliseconds.
+    await setClock(-3_000_000_000.0006);
+    const past = await issue({ name: "past", expiresInSeconds: 1.5 });
+    expect((await create(14n, "x", past)).status).toBe(200);
+    await setClock(0);
+    expect((await create(15n, "x", past)).status).toBe(401);
   });
 
   test("a revoked token is rejected at once, also one that was used before", async () => {
@@ -252,11 +264,11 @@ describe("tokens", () => {
       ["POST", "/tokens", "{", 400, object],
       ["POST", "/tokens", { name: "x".repeat(2 ** 20) }, 413, "The body is larger than 1048576 bytes."],
       [
-        "POST",
-        "/tokens",
-        { name: "a", expiresInSeconds: 1e12 },
+        "PUT",
+        "/clock",
+        { offsetSeconds: 1e12 },
         400,
-        /^The body is not valid: "expiresInSeconds" must be a number.* at most 3200000000\.$/,
+        /^The body is not valid: "offsetSeconds" must be a number.* at most 3200000000\.$/,
       ],
     ] as const) {
       const { status: answered, json } = await sandbox.control(method, path, body);
@@ -279,11 +291,11 @@ describe("access", () => {
         message: "There is nothing at /sandbox/nothing; GET /sandbox/openapi.json lists what there is.",
       },
     });
-    const answer = await sandbox.control("GET", "/tokens");
+    const answer = await sandbox.control("POST", "/clock");
     expect([answer.status, answer.headers.get("allow"), answer.json]).toEqual([
       405,
-      "POST",
-      { message: "GET is not offered at /sandbox/tokens; it has POST." },
+      "PUT",
+      { message: "POST is not offered at /sandbox/clock; it has PUT." },
     ]);
     expect((await sandbox.control("POST", "/reset?plants=1")).json).toEqual({
       message: '"plants" is not a parameter of POST /sandbox/reset; it has none.',

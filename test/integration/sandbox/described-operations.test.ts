@@ -190,7 +190,7 @@ test("the first example that fits its schema is sent with all digits, and the re
   expect(found.headers.get("content-type")).toBe("application/json");
 });
 
-test("Prefer chooses an example or a status", async () => {
+test("Prefer chooses an example, a status, or a value that is new each time", async () => {
   const preferred = (prefer: string) => get("/search?q=lilies", { Prefer: prefer });
   const example = await preferred("example=none, delay=0.01");
   expect(example.json).toEqual([{ id: 2, title: "Nothing", kind: "sculpture" }]);
@@ -198,6 +198,9 @@ test("Prefer chooses an example or a status", async () => {
   expect(await preferred("code=404")).toMatchObject({ status: 404, json: { gone: true } });
   // A forced error needs no valid request.
   expect((await get("/search", { Prefer: "code=404" })).status).toBe(404);
+  const dynamic = await Promise.all([preferred("dynamic=true"), preferred("dynamic=true")]);
+  expect(dynamic.map(({ status }) => status)).toEqual([200, 200]);
+  expect(dynamic[0]?.text).not.toBe(dynamic[1]?.text ?? "");
   for (const unmet of ["code=418", "example=nowhere", "code=404, example=none", "code=2000"])
     expect((await preferred(unmet)).status).toBe(400);
 });

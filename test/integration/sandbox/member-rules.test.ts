@@ -16,7 +16,7 @@ test("rules match members of the bodies of PUT and PATCH, and an id in capitals"
     (await store.request("PUT", `/members/${id}`, JSON.stringify({ name }))).status;
   const change = async (name: string) =>
     (await store.request("PATCH", `/members/${id}`, JSON.stringify({ name }), patch)).status;
-  await rule({ body: { name: "Eve" } });
+  await rule({ name: "Eve" });
   expect([await put("Eve"), await put("Bob"), await change("Eve"), await change("Joe")]).toEqual([
     503, 200, 503, 200,
   ]);

@@ -70,12 +70,16 @@ describe("the store", () => {
   test.each([
     ["an error", { error: 50300 }, false, "complete"],
     ["an error after the commit", { error: 50300, commit: true }, true, "complete"],
+    ["an example after the commit", { example: "withoutTag", commit: true }, true, "complete"],
     ["a delay before the commit", { delay: { seconds: 0.05 } }, true, "complete"],
     ["a delay after the commit", { delay: { seconds: 0.05, when: "after" } }, true, "complete"],
     ["a connection dropped before the commit", { drop: "beforeCommit" }, false, "dropped"],
     ["a connection dropped after the commit", { drop: "afterCommit" }, true, "dropped"],
     ["a response after the commit", { response: { status: 502 }, commit: true }, true, "complete"],
     ["a truncated body", { body: "truncated" }, true, "truncated"],
+    ["a broken chunk", { body: "brokenChunk" }, true, "truncated"],
+    ["a wrong length", { body: "wrongLength" }, true, "complete"],
+    ["slow bytes", { bytesPerSecond: 5_000 }, true, "complete"],
     ["a truncated error", { error: 50300, body: "truncated" }, false, "truncated"],
   ])("%s: stored or not as documented, and a retry succeeds", async (_, outcome, isStoredAfter, ended) => {
     const id = freshId();
@@ -85,7 +89,7 @@ describe("the store", () => {
     expect(entry).toMatchObject({ ended, forced: { rule: expect.stringMatching(/^r\d+$/) } });
     const body = entry?.response?.body ?? "";
     if (ended === "dropped") expect(received).toBe("");
-    else expect(received).toContain(`\r\n\r\n${body}`);
+    else expect(received).toContain(`\r\n\r\n${received.includes("\r\nbroken") ? "12\r\n" : ""}${body}`);
     expect(await isStored(id)).toBe(isStoredAfter);
     expect(await retried(id).then(statusOf)).toBe(200);
     expect(await isStored(id)).toBe(true);
@@ -117,11 +121,15 @@ describe("the store", () => {
 });
 
 describe("the connection", () => {
-  test("a truncated body has the length of the whole one, and the connection is closed after it", async () => {
-    await force({ outcome: { body: "truncated" } });
+  test.each([
+    ["truncated", `content-length: ${plantBody.length}`, plantBody.slice(0, plantBody.length / 2)],
+    ["wrongLength", `content-length: ${plantBody.length - 1}`, plantBody],
+    ["brokenChunk", "transfer-encoding: chunked", `12\r\n${plantBody.slice(0, 18)}\r\nbroken\r\n`],
+  ])("the body %p has %p, and the connection is closed after it", async (body, framing, end) => {
+    await force({ outcome: { body } });
     const received = await (await sendCreate(freshId())).closed;
-    expect(received).toContain(`content-length: ${plantBody.length}\r`);
-    expect(received).toEndWith(`\r\n\r\n${plantBody.slice(0, plantBody.length / 2)}`);
+    expect(received.match(/(?:content-length|transfer-encoding): .*(?=\r)/g)).toEqual([framing]);
+    expect(received).toEndWith(`\r\n\r\n${end}`);
   });
 
   test("garbage is sent in place of a response, whose plant is stored", async () => {
@@ -191,6 +199,7 @@ describe("a reset ends what came before", () => {
   test.each([
     ["before the commit", { delay: { seconds: 3_000 } }],
     ["after the commit", { delay: { seconds: 3_000, when: "after" } }],
+    ["while its response is sent", { bytesPerSecond: 20 }],
   ])("a create that waits %s is closed, and is neither in the store nor in the log", async (_, outcome) => {
     const id = freshId();
     await force({ outcome });

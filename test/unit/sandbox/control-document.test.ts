@@ -12,6 +12,7 @@ test("the document describes every route, and nothing else", async () => {
     contract: undefined,
     token: "sandbox",
     seed: undefined,
+    rules: undefined,
     adminNames: [],
     cors: "off" as const,
     trustedProxies: [],

@@ -103,6 +103,7 @@ async function startWith(text: string): Promise<void> {
       contract: { text },
       token: "t",
       seed: "examples",
+      rules: undefined,
       adminNames: [],
       cors: "*",
       trustedProxies: [],

@@ -1,11 +1,12 @@
-// Rules: validation and matching.
+// Rules: validation, matching, and the random sequence that repeats.
 
 import { describe, expect, test } from "bun:test";
-import type { Rule } from "../../../packages/sandbox/src/control-types.ts";
+import type { Rule, RuleList } from "../../../packages/sandbox/src/control-types.ts";
 import { parseExactJson } from "../../../src/json/exact-json.ts";
 import { controlDocument } from "../../../src/sandbox/control-document.ts";
 import { describedJson } from "../../../src/sandbox/described-json.ts";
-import { Rules } from "../../../src/sandbox/rules.ts";
+import { drawDelayMs, Rules } from "../../../src/sandbox/rules.ts";
+import { SeededRandom } from "../../../src/sandbox/seeded-random.ts";
 import { plantStore } from "../../support/contracts.ts";
 import { settled } from "../../support/settled.ts";
 
@@ -29,7 +30,7 @@ function appliedId(rules: Rules): string | undefined {
 
 function rulesOf(...sources: readonly Rule[]): Rules {
   const rules = new Rules(plantStore);
-  rules.replace(sources);
+  rules.replace({ rules: sources });
   return rules;
 }
 
@@ -51,7 +52,11 @@ describe("validation", () => {
     ],
     [{ outcome: {} }, '"outcome" must be an object of at least 1 member'],
     [{ outcome: { error: 500 } }, /^The body is not valid: \/outcome\/error must be one of 40000, 40001, /],
-    [{ outcome: overloaded, match: { name: "x" } }, '"match" must be an object without the member "name"'],
+    [{ outcome: { delay: { seconds: [1] } } }, "/outcome/delay/seconds must be an array of 2 items"],
+    [
+      { outcome: { error: 50300, example: "conflict" } },
+      '"outcome" must be an object without the member "example"',
+    ],
     [
       { outcome: { delay: { seconds: 1 }, reset: true } },
       '"outcome" must be an object with the member "drop"',
@@ -69,8 +74,21 @@ describe("validation", () => {
   test.each<[Rule, string]>([
     [{ outcome: overloaded, match: { id: 2n ** 63n } }, "No resource can have the id 9223372036854775808."],
     [
+      { outcome: overloaded, match: { tga: "x" } as object },
+      'There is no condition "tga" in the contract, only collection, method, operation, path, headers, body, id, share, name, tag.',
+    ],
+    [{ outcome: overloaded, match: { name: 5 } as object }, '"name" is never 5.'],
+    [
       { outcome: overloaded, match: { collection: "pots" } },
       'There is no collection "pots" in the contract, only plants.',
+    ],
+    [
+      { outcome: overloaded, match: { operation: "grow" } },
+      'There is no operation "grow" in the contract, only createPlant.',
+    ],
+    [
+      { outcome: { example: "withTags" } },
+      'There is no example "withTags" in the contract, only withTag, withoutTag, invalidPlant, badRequest, invalidJson, unstorableText, conflict, missing, notAccepted, notFound, methodNotAllowed, requestTimeout, tooLarge, unsupportedMediaType, tooManyRequests, internalError, overloaded.',
     ],
   ])("a rule that fits nothing in the contract %#", (rule, message) => {
     expect(() => rulesOf(rule)).toThrow(new Error(message));
@@ -90,11 +108,11 @@ describe("validation", () => {
   test("rules that were read back can be set again", async () => {
     const rules = rulesOf(
       { match: { id: 9007199254740993n, headers: { "X-Test": "a" } }, times: 2, outcome: overloaded },
-      { outcome: { delay: { seconds: 2, when: "after" } } },
+      { outcome: { delay: { seconds: [1, 2], when: "after" }, bytesPerSecond: 20 } },
     );
     rules.match(request({ "x-test": "a" }, { id: 9007199254740993n, name: "" }));
     const read = rules.describe();
-    rules.replace((await parse<{ readonly rules: Rule[] }>({ rules: read }, "RuleList")).rules);
+    rules.replace(await parse<RuleList>({ rules: read }, "RuleList"));
     expect(rules.describe()).toEqual(
       read.map((rule, index) => ({ ...rule, id: `r${index + 3}`, applied: 0 })),
     );
@@ -103,12 +121,7 @@ describe("validation", () => {
 
 describe("matching", () => {
   test("every condition must hold", () => {
-    const match = {
-      method: "POST",
-      headers: { "X-Test": "a" },
-      id: 2n ** 60n + 1n,
-      body: { name: "", tag: "x" },
-    };
+    const match = { method: "POST", headers: { "X-Test": "a" }, id: 2n ** 60n + 1n, name: "", tag: "x" };
     const rules = rulesOf({ match, outcome: overloaded });
     const plant = { id: 2n ** 60n + 1n, name: "", tag: "x" };
     expect(rules.match(request({ "x-test": "a" }, plant))).toMatchObject({
@@ -178,5 +191,46 @@ describe("matching", () => {
     const ids = Array.from({ length: 4 }, () => appliedId(rules));
     expect(ids).toEqual([undefined, undefined, "r1", undefined]);
     expect(rules.describe()).toMatchObject([{ after: 2, applied: 1 }]);
+  });
+});
+
+describe("the random sequence", () => {
+  const drawn = (seed: number | undefined) => {
+    const rules = new Rules(plantStore);
+    const list = [{ match: { share: 0.3 }, outcome: overloaded }];
+    rules.replace({ ...(seed === undefined ? {} : { seed }), rules: list });
+    return Array.from({ length: 10_000 }, () => rules.match(request()) !== undefined);
+  };
+
+  test("the same seed gives the same run, another seed another run", () => {
+    expect(drawn(42)).toEqual(drawn(42));
+    expect(drawn(42)).not.toEqual(drawn(43));
+    expect(drawn(undefined)).toEqual(drawn(1));
+  });
+
+  test("a share is that share of the requests", () => {
+    const applied = drawn(7).filter(Boolean).length;
+    expect(Math.abs(applied - 3_000)).toBeLessThan(250);
+  });
+
+  test("nothing is drawn for a rule whose other conditions do not hold", () => {
+    const rules = rulesOf({ match: { method: "GET", share: 0.5 }, outcome: overloaded });
+    for (let count = 0; count < 10; count++) rules.match(request());
+    expect(rules.random.next()).toBe(new SeededRandom(1).next());
+  });
+
+  // Its first outputs for seed 0, computed with integers in another language.
+  test("the generator is SplitMix32", () => {
+    const random = new SeededRandom(0);
+    const outputs = Array.from({ length: 3 }, () => random.next() * 2 ** 32);
+    expect(outputs).toEqual([1684164658, 3653269916, 2939563536]);
+  });
+
+  test("a delay is a number, or is drawn between two", () => {
+    const random = new SeededRandom(5);
+    expect(drawDelayMs({ seconds: 2.5 }, random)).toBe(2_500);
+    const drawnMs = Array.from({ length: 1_000 }, () => drawDelayMs({ seconds: [0.1, 0.5] }, random));
+    expect(Math.min(...drawnMs)).toBeWithin(100, 105);
+    expect(Math.max(...drawnMs)).toBeWithin(495, 500);
   });
 });

@@ -14,10 +14,10 @@ const documentOf = (schemas: object, version = "3.1.0"): OpenApiDocument => ({
   components: { schemas },
 });
 
-async function made(schemas: object, { version = "3.1.0" } = {}) {
+async function made(schemas: object, { version = "3.1.0", isDynamic = false } = {}) {
   const place = Place.root(documentOf(schemas, version)).at("components", "schemas", "A");
   const check = await new SchemaReader("response").check(place);
-  const value = new ValueMaker("response").make(place, check);
+  const value = new ValueMaker("response").make(place, check, isDynamic);
   return { value, isFit: value !== undefined && faultIn(check, value) === undefined };
 }
 
@@ -141,6 +141,13 @@ test("what no value fits has none, and recursive schemas end", async () => {
   expect((await made({ A: { type: "string", minLength: 10 ** 9 } })).value).toBeUndefined();
 });
 
+test("another value is made each time, where that is asked for", async () => {
+  const values = await Promise.all(
+    [1, 2, 3].map(() => made({ A: { type: "string", minLength: 20, example: "x" } }, { isDynamic: true })),
+  );
+  expect(new Set(values.map(({ value }) => value)).size).toBe(3);
+});
+
 test.each(["anyOf", "oneOf"])(
   "a schema that must contain itself or null, by %s, ends with null",
   async (keyword) => {
@@ -166,8 +173,9 @@ test.each<object>([
     minProperties: 2,
     additionalProperties: false,
   },
-])("a value is made for %j", async (A) => {
+])("a value is made, the same and new each time, for %j", async (A) => {
   expect(await made({ A })).toMatchObject({ isFit: true });
+  expect(await made({ A }, { isDynamic: true })).toMatchObject({ isFit: true });
   const outer = { type: "object", required: ["a"], properties: { a: { $ref: "#/components/schemas/B" } } };
   expect(await made({ A: outer, B: A })).toMatchObject({ isFit: true });
 });
