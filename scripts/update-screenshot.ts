@@ -1,5 +1,5 @@
 // npm run update:screenshot: takes the README's picture of the console, docs/images/console.png,
-// after two clients have sent plants to a new store for three minutes.
+// after two clients have sent plants to a new store for ten minutes.
 
 import { chromium } from "playwright-core";
 import { plantJson, post } from "../test/support/http.ts";
@@ -7,7 +7,7 @@ import { chromiumPath } from "../test/support/programs.ts";
 import { RunningServer } from "../test/support/server.ts";
 
 const picture = new URL("../docs/images/console.png", import.meta.url).pathname;
-const loadSeconds = 180;
+const loadSeconds = 600;
 const names = ["Monstera deliciosa", "Ficus lyrata", "Aloe vera", "Hoya carnosa", "Calathea orbifolia"];
 const tags = ["tropical", "tree", "succulent", undefined];
 

@@ -21,8 +21,6 @@ const bundles = {
   "src/process/log/opentelemetry": { target: "bun", minify: { syntax: true, whitespace: true } },
 } as const;
 
-const styleSheet = { path: "src/console/page/uplot.css", original: "node_modules/uplot/dist/uPlot.min.css" };
-
 /** The script of the documentation page; see scalarPackage. */
 const scalarPath = "src/docs-page/page/scalar.js.br";
 
@@ -54,7 +52,7 @@ async function readScalar(): Promise<Buffer> {
 
 /** Every copy that is made from installed packages as it must be, by its path. */
 export async function readVendored(): Promise<ReadonlyMap<string, string>> {
-  const files = new Map([[styleSheet.path, await Bun.file(join(root, styleSheet.original)).text()]]);
+  const files = new Map<string, string>();
   const folders: string[] = [];
   for (const [path, options] of Object.entries(bundles)) {
     const entry = join(root, `${path}-entry.ts`);

@@ -3,7 +3,7 @@
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
-import { AdminError, BadRequestError, respond, respondError } from "../admin-pages/admin-responses.ts";
+import { AdminError, respond, respondError } from "../admin-pages/admin-responses.ts";
 import type { TrustedProxies } from "../admin-pages/client-address.ts";
 import { RequestBodies } from "../admin-pages/request-bodies.ts";
 import { checkHost, checkOrigin } from "../admin-pages/request-origin.ts";
@@ -20,7 +20,7 @@ import { parseCollection, pickStrings } from "./parameters.ts";
 import { PlantCount } from "./reads/plant-count.ts";
 import type { Reader } from "./reads/reader.ts";
 import type { RecentRequests } from "./reads/recent-requests.ts";
-import type { CollectionSamples, RecentSamples } from "./reads/recent-samples.ts";
+import type { CollectionSamples } from "./reads/recent-samples.ts";
 import type { Sessions } from "./session/sessions.ts";
 
 export interface ConsoleOptions {
@@ -98,9 +98,10 @@ export function consoleApp(
       throw new AdminError(405, "The method is not allowed here; use GET or POST.");
     await next();
   });
-  read("/history", (parameters) =>
-    readSamples(samples.of(parseCollection(contract, parameters)), parameters, options),
-  );
+  read("/history", (parameters) => ({
+    ...samples.of(parseCollection(contract, parameters)).list(options.now()),
+    about: { version: options.version, engine: store.engine },
+  }));
   read("/plants", (parameters) => listPlants(callsOf(parameters).context, parameters));
   read("/plant", (parameters) => getPlant(callsOf(parameters).context, parameters));
   read("/count", (parameters) => callsOf(parameters).count.read());
@@ -112,13 +113,12 @@ export function consoleApp(
     callsOf(parameters).changes.create(pickStrings(body, "body"), client),
   );
   write("/edits", (body, client, parameters) =>
-    callsOf(parameters).changes.edit(pickStrings(body, "plants", "change", "value"), client),
+    callsOf(parameters).changes.edit(pickStrings(body, "id", "version", "body"), client),
   );
   write("/edits/undo", (body, client, parameters) =>
     callsOf(parameters).changes.undo(pickStrings(body, "run", "id"), client),
   );
   write("/tokens", (body) => tokens.issue(pickStrings(body, "name", "expires")));
-  write("/tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires")));
   write("/tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name")));
   // Its body is a file.
   api.post("/import", async (c) => {
@@ -209,17 +209,6 @@ function addSessions(
     const isSecure = c.req.header("origin")?.startsWith("https:") ?? false;
     return respondJson({}, { "Set-Cookie": await sessions.logIn(password, clientOf(c), isSecure) });
   });
-}
-
-function readSamples(
-  samples: RecentSamples,
-  parameters: URLSearchParams,
-  { store, now, version }: ConsoleOptions,
-) {
-  const since = Number(parameters.get("since") ?? 0);
-  if (!Number.isSafeInteger(since) || since < 0)
-    throw new BadRequestError("since must be the number of a sample.");
-  return { ...samples.since(since, now()), about: { version, engine: store.engine } };
 }
 
 /** JSON with bigints as strings: a number in JavaScript is not exact past 2^53. */

@@ -5,7 +5,6 @@ import { staticFiles } from "../admin-pages/static-files.ts";
 import iconImage from "./page/icon.svg" with { type: "text" };
 import indexPage from "./page/index.html" with { type: "text" };
 import styleSheet from "./page/style.css" with { type: "text" };
-import uplotStyle from "./page/uplot.css" with { type: "text" };
 import { bundlePage } from "./page-bundle.ts";
 
 /** @param service the name that the page shows. */
@@ -16,7 +15,6 @@ export function pageFiles(service: string) {
     ["/console/", async () => html.replaceAll("Plant Store", () => Bun.escapeHTML(service))],
     ["/console/icon.svg", async () => iconImage],
     ["/console/style.css", async () => styleSheet],
-    ["/console/uplot.css", async () => uplotStyle],
     ["/console/app.js", () => bundlePage()],
   ]);
   return staticFiles(files, securityHeaders)

@@ -1,9 +1,9 @@
-// Runs the console's calls that list, issue, rotate and revoke tokens.
+// Runs the console's calls that list, issue and revoke tokens.
 
 import { AdminError, BadRequestError } from "../../admin-pages/admin-responses.ts";
 import { isTokenName, makeToken, randomBytes } from "../../auth/token.ts";
 import { type TokenSummary, toTokenSummary } from "../../auth/token-summary.ts";
-import { parseDurationMs, parseExpiry } from "../../base/duration.ts";
+import { parseExpiry } from "../../base/duration.ts";
 import { isStorable } from "../../contract/stored-types.ts";
 import type { TokenStore } from "../../store/shared/sql-tokens.ts";
 
@@ -35,30 +35,6 @@ export class TokenCalls {
       409,
       `A token named ${JSON.stringify(name)} already exists; choose another name, or revoke it first.`,
     );
-  }
-
-  /**
-   * Issues a token that replaces those of its name, which stay valid for the overlap. No other
-   * response shows it.
-   *
-   * @param expires "same" for the lifetime of the token that is replaced.
-   */
-  async rotate({ name, overlap, expires }: { name: string; overlap: string; expires: string }) {
-    if (!isStorable(name)) throw noActiveToken(name);
-    const now = this.#wallNow();
-    const overlapMs = parseDurationMs(overlap);
-    if (Number.isNaN(overlapMs)) throw new BadRequestError("The overlap must be a duration: 1d, 12h or 0s.");
-    const expiresAt = expires === "same" ? undefined : expiryOf(expires, now);
-    const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
-    const rotation = { hash: record.hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs };
-    const outcome = await this.#store.rotate(rotation);
-    if (outcome === "none") throw noActiveToken(name);
-    if (outcome === "expired")
-      throw new AdminError(
-        409,
-        `The token named ${JSON.stringify(name)} has expired; revoke it, and issue another with that name.`,
-      );
-    return { token, predecessorEnds: new Date(outcome.predecessorEndsAt).toISOString() };
   }
 
   async revoke({ name }: { name: string }): Promise<void> {

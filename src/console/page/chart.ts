@@ -1,73 +1,45 @@
-// Draws a chart with its read-out and its keys, by uPlot.
+// Draws a chart as SVG, with its keys. The values of a time are the tooltip of its place.
 
 import { formatTime } from "./formats.ts";
-import { useListener } from "./hooks.ts";
-import { uPlot, useLayoutEffect, useRef, useState } from "./library.js";
 import { html } from "./markup.ts";
 
-interface Line {
-  label: string;
-  /** A variable of the style sheet. */
-  colour: string;
-  values: (number | null)[];
-}
+type Values = readonly (number | null)[];
 
 export interface ChartProperties {
   title: string;
   caption: string;
   empty: string;
+  /** Such as "per 10 s". */
   unit: string;
   /** Bars are stacked. */
   kind: "bars" | "lines";
-  lines: Line[];
+  /** The colour is a variable of the style sheet. */
+  lines: readonly { label: string; colour: string; values: Values }[];
   format: (value: number) => string;
+  /** The start of the first value, the time between two, and the places for values. */
+  axis: { startsAtMs: number; stepMs: number; slots: number };
 }
 
-/** Shared by all charts of a section, in seconds since the epoch. */
-export interface TimeAxis {
-  /** The starts of the buckets that have a value each. */
-  times: number[];
-  min: number;
-  max: number;
-}
+/** A place is as wide as one unit of the SVG, which is stretched to the width of the card. */
+const height = 100;
 
-interface ShownChart extends ChartProperties {
-  axis: TimeAxis;
-}
-
-const height = 140;
-
-/** Such as "1.5K". */
-const axisFormat = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 });
-
-const darkScheme = matchMedia("(prefers-color-scheme: dark)");
-
-export function Chart(chart: ShownChart) {
-  const { title, caption, lines, empty, axis } = chart;
-  /** The index of the value that is read out. */
-  const [hovered, setHovered] = useState<number | null>(null);
-  const time = hovered === null ? undefined : axis.times[hovered];
+export function Chart(chart: ChartProperties) {
+  const { title, caption, unit, lines, empty } = chart;
   const isEmpty = !lines.some(({ values }) => values.some((value) => value !== null && value > 0));
   return html`
     <figure class="chart">
       <figcaption>
         <h3>${title}</h3>
-        ${!isEmpty && html`<p class="present">${time === undefined ? caption : formatTime(time * 1_000)}</p>`}
+        ${!isEmpty && html`<small>${unit}</small>`}
+        ${!isEmpty && html`<p class="present">${caption}</p>`}
       </figcaption>
       ${
         isEmpty
           ? html`<p class="empty">${empty}</p>`
           : html`
-            <${Plot} ...${chart} hovered=${hovered} onHover=${setHovered} />
+            <${Plot} ...${chart} />
             <p class="readout">
-              ${lines.map(
-                ({ label, colour, values }) => html`
-                  <span class="key">
-                    <i aria-hidden="true" style=${{ color: `var(${colour})` }}>■ </i>${label}
-                    ${hovered !== null && html` <b>${valueText(chart, values[hovered])}</b>`}
-                  </span>
-                `,
-              )}
+              ${lines.map(({ label, colour }) => html`<span><i aria-hidden="true" style=${{ color: `var(${colour})` }}>■ </i>${label}</span>`)}
             </p>
           `
       }
@@ -75,156 +47,64 @@ export function Chart(chart: ShownChart) {
   `;
 }
 
-function Plot({
-  hovered,
-  onHover,
-  ...chart
-}: ShownChart & { hovered: number | null; onHover: (index: number | null) => void }) {
-  const { title, unit, lines, kind, axis } = chart;
-  const container = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
-  const newest = useRef(chart);
-  newest.current = chart;
-  const [isDark, setDark] = useState(darkScheme.matches);
-  useListener(darkScheme, "change", () => setDark(darkScheme.matches));
-
-  // The largest sum of a stack is drawn first, so that the others are visible before it.
-  const drawn = kind === "lines" ? lines.map(({ values }) => values) : stack(lines).toReversed();
-  const data = [axis.times, ...drawn] as uPlot.AlignedData;
-  /** The plot is made again if it changes. */
-  const key = `${lines.map(({ label, colour }) => label + colour).join()} ${unit} ${isDark}`;
-  useLayoutEffect(() => {
-    const element = container.current;
-    if (element === null) return undefined;
-    const made = new uPlot(plotOptions(element, newest, onHover), data, element);
-    plot.current = made;
-    const observer = new ResizeObserver(() => {
-      const width = element.clientWidth;
-      if (width > 0 && made.width !== width) made.setSize({ width, height });
-    });
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      made.destroy();
-    };
-  }, [key]);
-  useLayoutEffect(() => plot.current?.setData(data));
-
-  /** Moves the read-out by the keyboard. */
-  const onKey = (event: KeyboardEvent) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const last = axis.times.length - 1;
-    const time = axis.times[Math.max(0, Math.min(last, (hovered ?? last) + step))];
-    if (plot.current === null || time === undefined) return;
-    plot.current.setCursor({ left: plot.current.valToPos(time, "x"), top: 10 });
-  };
-  const values = lines.map(
-    (line) => `${line.label} ${valueText(chart, line.values[hovered ?? line.values.length - 1])}`,
-  );
+function Plot({ title, unit, kind, lines, format, axis: { startsAtMs, stepMs, slots } }: ChartProperties) {
+  const isBars = kind === "bars";
+  const drawn = isBars ? stacked(lines.map(({ values }) => values)) : lines.map(({ values }) => values);
+  const max = axisMax(Math.max(...drawn.flat().map((value) => value ?? 0)), isBars);
+  const count = lines[0]?.values.length ?? 0;
+  const [first, y] = [slots - count, (value: number) => height - (value * height) / max];
+  const draw = (values: Values) => (isBars ? barsPath(values, first, y) : linePath(values, first, y));
+  const valuesAt = (index: number) =>
+    lines.map(({ label, values }) => `${label} ${valueText(format, values[index])}`).join(", ");
+  const timeOf = (slot: number) => formatTime(startsAtMs + (slot - first) * stepMs);
   return html`
-    <div
-      class="canvas"
-      ref=${container}
-      role="img"
-      tabindex="0"
-      aria-label=${`${title}, ${unit}: ${values.join(", ")}. Arrow keys read values.`}
-      onKeyDown=${onKey}
-    ></div>
+    <div class=${`plot ${kind}`}>
+      <p aria-hidden="true"><span>${format(max)}</span><span>${format(max / 2)}</span><span>0</span></p>
+      <svg role="img" aria-label=${`${title} ${unit}: ${valuesAt(count - 1)}`} viewBox=${`0 0 ${slots} ${height}`} preserveAspectRatio="none">
+        ${lines
+          .map(
+            ({ colour }, index) =>
+              html`<path style=${{ color: `var(${colour})` }} d=${draw(drawn[index] ?? [])} />`,
+          )
+          // The largest sum of a stack is drawn first, so that the others are visible before it.
+          .toReversed()}
+        ${Array.from({ length: count }, (_, index) => html`<rect x=${first + index} width="1" height=${height}><title>${timeOf(first + index)}: ${valuesAt(index)}</title></rect>`)}
+      </svg>
+      <p aria-hidden="true">${[0, slots / 2, slots].map((slot) => html`<span>${timeOf(slot).slice(0, "12:00".length)}</span>`)}</p>
+    </div>
   `;
 }
 
-function plotOptions(
-  container: HTMLElement,
-  newest: { readonly current: ShownChart },
-  onHover: (index: number | null) => void,
-): uPlot.Options {
-  // A variable with light-dark() has one value only as the colour of an element.
-  const colour = (name: string) => {
-    container.style.color = `var(${name})`;
-    return getComputedStyle(container).color;
-  };
-  const font = "11px system-ui, sans-serif";
-  const axis = {
-    stroke: colour("--faint"),
-    grid: { stroke: colour("--rule"), width: 1 },
-    ticks: { show: false },
-    font,
-  };
-  const { kind, lines, unit } = newest.current;
-  const isBars = kind === "bars";
-  // A bar begins where its time does, so the newest one is as wide as the others.
-  const bars = uPlot.paths.bars?.({ size: [0.7, 12], align: 1 });
-  const series = lines.map(({ label, colour: name }) => ({
-    label,
-    stroke: colour(name),
-    width: isBars ? 0 : 1.5,
-    ...(isBars && { fill: colour(name), ...(bars !== undefined && { paths: bars }) }),
-    points: { show: !isBars, size: 4, fill: colour(name) },
-  }));
-  return {
-    width: container.clientWidth,
-    height,
-    padding: [8, 18, 0, 0],
-    legend: { show: false },
-    cursor: {
-      y: false,
-      points: { size: 7 },
-      drag: { x: false, y: false },
-      sync: { key: "activity" },
-    },
-    scales: {
-      x: { time: true, range: () => [newest.current.axis.min, newest.current.axis.max] },
-      y: { range: (_, __, max) => [0, axisMax(max, isBars)] },
-    },
-    axes: [
-      {
-        ...axis,
-        size: 24,
-        space: 44,
-        values: (_, ticks, __, ___, step) => ticks.map((tick) => formatAxisTime(tick, step)),
-      },
-      {
-        ...axis,
-        label: unit,
-        labelFont: font,
-        labelSize: 16,
-        labelGap: 0,
-        size: 38,
-        space: 34,
-        values: (_, ticks) => ticks.map((tick) => axisFormat.format(tick)),
-      },
-    ],
-    series: [{}, ...(isBars ? series.toReversed() : series)],
-    hooks: { setCursor: [(plot) => onHover(plot.cursor.idx ?? null)] },
-  };
-}
-
 /** The values of stacked bars: each is drawn on the sum of those before it. */
-function stack(lines: Line[]): (number | null)[][] {
-  let below: (number | null)[] = [];
-  return lines.map(({ values }) => {
-    below = values.map((value, index) => (value === null ? null : value + (below[index] ?? 0)));
+function stacked(all: readonly Values[]): Values[] {
+  let below: number[] = [];
+  return all.map((values) => {
+    below = values.map((value, index) => (value ?? 0) + (below[index] ?? 0));
     return below;
   });
 }
 
-function valueText({ format }: ChartProperties, value: number | null | undefined) {
+function barsPath(values: Values, first: number, y: (value: number) => number) {
+  return values.map((value, index) => `M${first + index} ${height}V${y(value ?? 0)}h.7V${height}z`).join("");
+}
+
+/** A value between two missing ones is a dot. */
+function linePath(values: Values, first: number, y: (value: number) => number) {
+  const parts = values.map((value, index) => {
+    if (value === null) return "";
+    const start = (values[index - 1] ?? null) === null ? "M" : "L";
+    return `${start}${first + index + 0.5} ${y(value)}h0`;
+  });
+  return parts.join("");
+}
+
+function valueText(format: ChartProperties["format"], value: number | null | undefined) {
   return value === null || value === undefined ? "–" : format(value);
 }
 
 /** The maximum of an axis, rounded up so that it does not change with every sample. */
-function axisMax(max: number | null, isCount: boolean) {
-  if (max === null || max <= 0) return 1;
-  // Counts are whole: no line of the grid between 0 and 1.
-  if (isCount && max <= 4) return Math.max(2, max);
+function axisMax(max: number, isCount: boolean) {
+  if (isCount && max <= 2) return 2;
   const unit = 10 ** Math.floor(Math.log10(max));
-  return unit * ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((step) => step * unit >= max) ?? 10);
-}
-
-/** @param step of the axis, in seconds. */
-function formatAxisTime(seconds: number, step: number) {
-  const text = formatTime(seconds * 1_000);
-  return step < 60 ? text : text.slice(0, "12:00".length);
+  return unit * ([1, 2, 4, 6, 8, 10].find((step) => step * unit >= max) ?? 10);
 }

@@ -6,7 +6,7 @@ import type { PageCollection } from "../page-contract.ts";
 import { AddPlant } from "./add-plant.ts";
 import { collectionAddress, readCollection } from "./address.ts";
 import { get, RequestError } from "./api.ts";
-import { Charts } from "./charts.ts";
+import { Charts, type History } from "./charts.ts";
 import { ExportDialog } from "./export-dialog.ts";
 import { useListener, useTicks } from "./hooks.ts";
 import { ImportDialog } from "./import-dialog.ts";
@@ -14,7 +14,6 @@ import { useEffect, useState } from "./library.js";
 import { html, onValue } from "./markup.ts";
 import { Plants } from "./plant-list.ts";
 import { Requests } from "./request-list.ts";
-import { appendSamples, emptyHistory, type History } from "./samples.ts";
 import { Sandbox } from "./sandbox-sections.ts";
 import { collection, contract, showCollection } from "./shown-contract.ts";
 import { Tokens } from "./token-list.ts";
@@ -41,18 +40,17 @@ export function Console({
   const [isReachable, setReachable] = useState(true);
   const [tick, setTick] = useState(0);
   const [about, setAbout] = useState<About | null>(null);
-  const [history, setHistory] = useState(emptyHistory);
+  const [history, setHistory] = useState<History | null>(null);
   const [dialog, open] = useState<"add" | "import" | "export" | null>(null);
 
   /** The name of the collection in view. */
   const [shown, setShown] = useState(collection.name);
 
   const loadHistory = async () => {
-    const since = String(history.first + history.samples.length);
     try {
-      const { about, ...newer } = await get<History & { about: About }>("history", { since });
-      if (shown === collection.name) setHistory((older) => appendSamples(older, newer));
-      setAbout(about);
+      const loaded = await get<History & { about: About }>("history");
+      if (shown === collection.name) setHistory(loaded);
+      setAbout(loaded.about);
       setReachable(true);
     } catch (error) {
       if (error instanceof RequestError && error.status === 401) onLoggedOut();
@@ -68,7 +66,7 @@ export function Console({
     showCollection(readCollection());
     if (collection.name === shown) return;
     setShown(collection.name);
-    setHistory(emptyHistory);
+    setHistory(null);
     open(null);
   });
 
@@ -79,7 +77,7 @@ export function Console({
   return html`
     <header class="top">
       <${Brand} />
-      ${collections.length > 1 && html`<nav class="collections" aria-label="Collections">${collectionLinks(collections)}</nav>`}
+      ${collections.length > 1 && html`<nav aria-label="Collections">${collectionChoice(collections)}</nav>`}
       <p class="version">${about !== null && `${about.version} ${engineNames[about.engine] ?? ""}`}</p>
       <p class=${`connection ${isReachable ? "up" : "down"}`} role="status">
         <i aria-hidden="true"></i>${isReachable ? "Live" : "The server is unreachable; retrying."}
@@ -112,25 +110,17 @@ export function Console({
   `;
 }
 
-/** More collections are a list to choose from. */
-const tabsMax = 7;
-
-function collectionLinks(collections: readonly PageCollection[]) {
-  const links = collections.map(({ name, many }) => {
-    // DigitalOcean has four kinds of keys.
-    const isShared = collections.some((each) => each.name !== name && each.many === many);
-    const label = capitalized(many) + (isShared ? ` (${name})` : "");
-    return { label, link: collectionAddress(name), isShown: name === collection.name };
-  });
+function collectionChoice(collections: readonly PageCollection[]) {
   const go = (link: string) => {
     location.hash = link;
   };
-  return collections.length > tabsMax
-    ? html`<select aria-label="Collection" onChange=${onValue(go)}>${links.map(({ label, link, isShown }) => html`<option value=${link} selected=${isShown}>${label}</option>`)}</select>`
-    : links.map(
-        ({ label, link, isShown }) =>
-          html`<a href=${link} aria-current=${isShown ? "page" : null}>${label}</a>`,
-      );
+  const options = collections.map(({ name, many }) => {
+    // DigitalOcean has four kinds of keys.
+    const isShared = collections.some((each) => each.name !== name && each.many === many);
+    const label = capitalized(many) + (isShared ? ` (${name})` : "");
+    return html`<option value=${collectionAddress(name)} selected=${name === collection.name}>${label}</option>`;
+  });
+  return html`<select aria-label="Collection" onChange=${onValue(go)}>${options}</select>`;
 }
 
 export function Brand({ name = contract.service }: { name?: string }) {

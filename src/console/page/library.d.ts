@@ -2,4 +2,3 @@
 export { default as htm } from "htm";
 export { type ComponentChildren, h, render } from "preact";
 export { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-export { default as uPlot } from "uplot";

@@ -1,4 +1,4 @@
-// Shows the recent requests in a table that is reloaded, with a filter by code.
+// Shows the recent requests, or errors, in a table that is reloaded.
 
 import type { RecentRequests } from "../reads/recent-requests.ts";
 import { type Answer, get } from "./api.ts";
@@ -7,70 +7,54 @@ import { exactTime, formatInteger, formatTime } from "./formats.ts";
 import { useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { LogTable } from "./log-table.ts";
-import { html, onValue, untrustedText } from "./markup.ts";
-
-type RecentRequest = RequestList["requests"][number];
+import { html, untrustedText } from "./markup.ts";
 
 type RequestList = Answer<RecentRequests["list"]>;
+type RecentRequest = RequestList["requests"][number];
 
 const firstCount = 20;
-const countMax = 2_000;
+const countMax = 1_000;
 
 /** Labels of results that are not errors. */
-const codeLabels: Record<string, string | undefined> = {
+const resultLabels: Record<string, string | undefined> = {
   created: "created",
   unchanged: "duplicate",
   clientAborted: "aborted by the client",
 };
 
-function isError(code: string) {
-  return !(code in codeLabels);
-}
-
 export function Requests({ tick }: { tick: number }) {
-  const [{ code, count }, show] = useState({ code: "", count: firstCount });
+  const [{ isErrors, count }, show] = useState({ isErrors: false, count: firstCount });
   const { data: list, error } = useLoaded(
-    () => get<RequestList>("requests", { count: String(count), code }),
-    [tick, code, count],
+    () => get<RequestList>("requests", { count: String(count), ...(isErrors && { errors: "" }) }),
+    [tick, isErrors, count],
   );
-  const codes = Object.entries(list?.counts ?? {}).sort(([one], [other]) => one.localeCompare(other));
-  const total = codes.reduce((sum, [, number]) => sum + number, 0);
-  const errors = codes.reduce((sum, [each, number]) => sum + (isError(each) ? number : 0), 0);
-  const matching = code === "" ? total : code === "errors" ? errors : (list?.counts[code] ?? 0);
+  const { requests = [], total = 0 } = list ?? {};
+  const toggle = () => show({ isErrors: !isErrors, count: firstCount });
   return html`
     <section class="card requests" aria-labelledby="requests-title">
       <header>
         <h2 id="requests-title">Recent requests</h2>
-        <select
-          aria-label="Filter by code"
-          value=${code}
-          onChange=${onValue((chosen) => show({ code: chosen, count: firstCount }))}
-        >
-          <option value="">All codes (${formatInteger(total)})</option>
-          <option value="errors">All errors (${formatInteger(errors)})</option>
-          ${codes.map(([each, number]) => html`<option value=${each}>${codeLabels[each] ?? each} (${formatInteger(number)})</option>`)}
-          ${code !== "" && code !== "errors" && !(code in (list?.counts ?? {})) && html`<option value=${code}>${codeLabels[code] ?? code} (0)</option>`}
-        </select>
+        <label class="check"><input type="checkbox" checked=${isErrors} onChange=${toggle} /> Errors only</label>
       </header>
       <${ErrorMessage} text=${error} />
-      ${list !== null && list.requests.length === 0 && html`<p class="empty">${code === "" ? "No request yet. The newest 1,000 of this server, and the newest 1,000 errors, appear here as clients send them." : "No such request is kept."}</p>`}
-      ${list !== null && list.requests.length > 0 && html`<${LogTable} columns=${["Time", "Code", "Message", "Token"]} rows=${list.requests.map(toRow)} />`}
+      ${list !== null && total === 0 && html`<p class="empty">${isErrors ? "No error is kept." : "No request yet. The newest 1,000 of this server, and the newest 1,000 errors, appear here as clients send them."}</p>`}
+      ${total > 0 && html`<${LogTable} columns=${["Time", "Code", "Message", "Token"]} rows=${requests.map(toRow)} />`}
       ${
-        matching > count &&
-        html`<button type="button" class="link" onClick=${() => show({ code, count: countMax })}>Show all ${formatInteger(matching)}</button>`
+        total > count &&
+        html`<button type="button" class="link" onClick=${() => show({ isErrors, count: countMax })}>Show all ${formatInteger(total)}</button>`
       }
     </section>
   `;
 }
 
 function toRow(request: RecentRequest) {
-  const { requestId, at, code, status, message, token, ms } = request;
+  const { requestId, at, error, status, message, token, ms } = request;
   return {
     key: `${requestId} ${at}`,
     at,
     label: formatTime(at),
-    isFailed: isError(code),
-    code: isError(code) ? code : status,
+    isFailed: error !== null,
+    code: error ?? status,
     main: messageText(request),
     title: message ?? "",
     other: html`<span title=${token ?? ""}>${token === null ? html`<span class="faint">–</span>` : untrustedText(token)}</span>`,
@@ -79,10 +63,10 @@ function toRow(request: RecentRequest) {
   };
 }
 
-function messageText({ code, message, method, path }: RecentRequest) {
+function messageText({ result, message, method, path }: RecentRequest) {
   if (message !== null) return untrustedText(message);
-  const label = codeLabels[code] ?? "";
-  return code === "clientAborted"
+  const label = resultLabels[result] ?? result;
+  return result === "clientAborted"
     ? html`${label} <span class="faint">${method} ${untrustedText(path)}</span>`
     : label;
 }

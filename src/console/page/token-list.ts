@@ -1,26 +1,19 @@
-// Shows the list of tokens, with dialogs to issue, rotate and revoke them.
+// Shows the list of tokens, with dialogs to issue and revoke them.
 
 import type { TokenSummary } from "../../auth/token-summary.ts";
 import type { TokenCalls } from "../calls/token-calls.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ActionDialog, Confirmation, Dialog, ErrorMessage } from "./dialogs.ts";
 import { useLoaded } from "./hooks.ts";
-import { type ComponentChildren, useState } from "./library.js";
+import { useState } from "./library.js";
 import { html, relativeTime, textsOf, untrustedText } from "./markup.ts";
 import { collection } from "./shown-contract.ts";
 import { Choice, TextField } from "./text-field.ts";
 
 /** The dialog that is open, with the name of its token. */
 interface Opened {
-  kind: "issue" | "rotate" | "revoke";
+  kind: "issue" | "revoke";
   name: string;
-}
-
-/** A new token, which is shown only once. */
-interface Issued {
-  title: string;
-  token: string;
-  note?: ComponentChildren;
 }
 
 /** All others are active. */
@@ -38,14 +31,6 @@ const expiries = [
   ["", "never"],
 ];
 
-const overlaps = [
-  ["1h", "in 1 hour"],
-  ["1d", "in 1 day"],
-  ["7d", "in 7 days"],
-  ["30d", "in 30 days"],
-  ["0s", "now"],
-];
-
 function hasEnded({ state }: TokenSummary) {
   return state === "expired" || state === "revoked";
 }
@@ -53,11 +38,11 @@ function hasEnded({ state }: TokenSummary) {
 export function Tokens({ tick }: { tick: number }) {
   const { data: tokens, error, reload } = useLoaded(() => get<TokenSummary[]>("tokens"), [tick]);
   const [opened, open] = useState<Opened | null>(null);
-  const [issued, setIssued] = useState<Issued | null>(null);
+  const [issued, setIssued] = useState<string | null>(null);
   const ended = tokens?.filter(hasEnded).toReversed() ?? [];
   const active = tokens?.filter((token) => !hasEnded(token)).toReversed() ?? [];
   const close = () => open(null);
-  const show = (shown: Issued) => {
+  const show = (shown: string) => {
     close();
     setIssued(shown);
     void reload();
@@ -86,7 +71,6 @@ export function Tokens({ tick }: { tick: number }) {
         `
       }
       ${opened?.kind === "issue" && html`<${IssueToken} onIssued=${show} onClose=${close} />`}
-      ${opened?.kind === "rotate" && html`<${RotateToken} name=${opened.name} onIssued=${show} onClose=${close} />`}
       ${
         opened?.kind === "revoke" &&
         html`
@@ -102,7 +86,7 @@ export function Tokens({ tick }: { tick: number }) {
           <//>
         `
       }
-      ${issued !== null && html`<${ShownToken} ...${issued} onClose=${() => setIssued(null)} />`}
+      ${issued !== null && html`<${ShownToken} token=${issued} onClose=${() => setIssued(null)} />`}
     </section>
   `;
 }
@@ -112,10 +96,6 @@ function Row({ token, onOpen }: { token: TokenSummary; onOpen: (opened: Opened) 
   return html`
     <li>
       <span class="name grow">${untrustedText(name)}</span>
-      ${
-        state === "active" &&
-        html`<button type="button" class="quiet" aria-label=${`Rotate ${name}`} onClick=${() => onOpen({ kind: "rotate", name })}>Rotate</button>`
-      }
       ${
         !hasEnded(token) &&
         html`<button type="button" class="quiet" aria-label=${`Revoke ${name}`} onClick=${() => onOpen({ kind: "revoke", name })}>Revoke</button>`
@@ -139,10 +119,10 @@ function tokenFacts({ state, scopes, revoked, expires, lastUsed }: TokenSummary)
   ];
 }
 
-function IssueToken({ onIssued, onClose }: { onIssued: (issued: Issued) => void; onClose: () => void }) {
+function IssueToken({ onIssued, onClose }: { onIssued: (token: string) => void; onClose: () => void }) {
   const issue = async (form: HTMLFormElement) => {
     const { token }: Answer<TokenCalls["issue"]> = await post("tokens", textsOf(form));
-    onIssued({ title: "Token issued", token });
+    onIssued(token);
   };
   return html`
     <${ActionDialog} title="Issue a token" action="Issue" onAction=${issue} onClose=${onClose}>
@@ -158,43 +138,7 @@ function IssueToken({ onIssued, onClose }: { onIssued: (issued: Issued) => void;
   `;
 }
 
-function RotateToken({
-  name,
-  onIssued,
-  onClose,
-}: {
-  name: string;
-  onIssued: (issued: Issued) => void;
-  onClose: () => void;
-}) {
-  const rotate = async (form: HTMLFormElement) => {
-    const rotated: Answer<TokenCalls["rotate"]> = await post("tokens/rotate", { name, ...textsOf(form) });
-    const { token, predecessorEnds: ends } = rotated;
-    const end =
-      Date.parse(ends) > Date.now()
-        ? html`works for the overlap: it ends ${relativeTime(ends)}`
-        : "has ended";
-    onIssued({
-      title: "Token rotated",
-      token,
-      note: html`<p>The previous token of ${untrustedText(name)} ${end}.</p>`,
-    });
-  };
-  return html`
-    <${ActionDialog} title=${html`Rotate ${untrustedText(name)}`} action="Rotate" onAction=${rotate} onClose=${onClose}>
-      <p>A new token of the same name is issued. Give it to the client before the previous one ends.</p>
-      <${Choice} label="The previous token ends" name="overlap" autofocus initial="7d" options=${overlaps} />
-      <${Choice}
-        label="The new token expires"
-        name="expires"
-        initial="same"
-        options=${[["same", "after the same time"], ...expiries]}
-      />
-    <//>
-  `;
-}
-
-function ShownToken({ title, token, note, onClose }: Issued & { onClose: () => void }) {
+function ShownToken({ token, onClose }: { token: string; onClose: () => void }) {
   const [error, setError] = useState("");
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
@@ -207,10 +151,9 @@ function ShownToken({ title, token, note, onClose }: Issued & { onClose: () => v
     }
   };
   return html`
-    <${Dialog} title=${title} onClose=${onClose}>
+    <${Dialog} title="Token issued" onClose=${onClose}>
       <p>It is shown only once. Copy it now, and store it as a secret.</p>
       <output class="token" aria-label="Token">${token}</output>
-      ${note}
       <${ErrorMessage} text=${error} />
       <div class="actions">
         <span role="status">${isCopied ? "Copied." : ""}</span>

@@ -1,12 +1,8 @@
 // Keeps the newest requests and the newest errors of the public listener in memory, for the
 // console.
 
-import { BadRequestError } from "../../admin-pages/admin-responses.ts";
 import { errorNumber } from "../../base/errors.ts";
 import type { Clock, RequestRecord, ServerEvent } from "../../base/server-event.ts";
-
-/** The newest requests, and as many errors that are older: both rings. */
-const listedMax = 2_000;
 
 /** Messages and names are shown up to this length. */
 const textLengthMax = 500;
@@ -44,41 +40,18 @@ export class RecentRequests {
     if (errorNumber(record.result) !== undefined) this.#errors.add(record);
   }
 
-  /**
-   * Lists the newest requests: all, or those with a code: the number of an error, `errors` for all
-   * errors, `created`, `unchanged` or `clientAborted`.
-   */
+  /** Lists the newest requests, or with the parameter `errors` the newest errors. */
   list(parameters: URLSearchParams) {
-    const code = parameters.get("code") ?? "";
-    const count = Number(parameters.get("count") ?? listedMax);
-    if (!(count >= 1 && count <= listedMax)) throw new BadRequestError("count must be from 1 to 2000.");
+    const records = (parameters.has("errors") ? this.#errors : this.#all).newestFirst();
+    const count = Number(parameters.get("count") ?? records.length);
     const epochOffset = Date.now() - this.#now();
-    const counts: Record<string, number> = {};
-    const requests: ReturnType<typeof toListed>[] = [];
-    const newest = this.#all.newestFirst();
-    const listed = new Set(newest);
-    const olderErrors = this.#errors.newestFirst().filter((error) => !listed.has(error));
-    for (const record of [...newest, ...olderErrors]) {
-      const recordCode = codeOf(record);
-      counts[recordCode] = (counts[recordCode] ?? 0) + 1;
-      if (
-        requests.length < count &&
-        (code === "" ||
-          code === recordCode ||
-          (code === "errors" && errorNumber(record.result) !== undefined))
-      )
-        requests.push(toListed(record, recordCode, epochOffset));
-    }
-    return { requests, counts };
+    const requests = records.slice(0, count).map((record) => toListed(record, epochOffset));
+    return { requests, total: records.length };
   }
 }
 
-function codeOf({ result }: RequestRecord): string {
-  return String(errorNumber(result) ?? result);
-}
-
-function toListed(record: Readonly<RequestRecord>, code: string, epochOffset: number) {
-  const { requestId, method, path, status, message, caller, startedAt, endedAt } = record;
+function toListed(record: Readonly<RequestRecord>, epochOffset: number) {
+  const { requestId, method, path, status, result, message, caller, startedAt, endedAt } = record;
   return {
     requestId,
     at: new Date(endedAt + epochOffset).toISOString(),
@@ -86,7 +59,9 @@ function toListed(record: Readonly<RequestRecord>, code: string, epochOffset: nu
     method,
     path,
     status,
-    code,
+    /** The number of an error, or null. */
+    error: errorNumber(result) ?? null,
+    result,
     message: message?.slice(0, textLengthMax) ?? null,
     token: caller?.slice(0, textLengthMax) ?? null,
   };

@@ -1,15 +1,13 @@
-// Counts events in samples of five seconds, for the last hour of each collection, for the console's
-// charts.
+// Counts events in samples of ten seconds, for the last 15 minutes of each collection, for the
+// console's charts.
 
 import { createHistogram } from "node:perf_hooks";
 import { errorNumber } from "../../base/errors.ts";
 import type { RequestRecord, ServerEvent } from "../../base/server-event.ts";
 import type { Collection, Contract } from "../../contract/contract.ts";
 
-export const sampleMs = 5_000;
-
-/** The samples of an hour. */
-export const samplesMax = 720;
+export const sampleMs = 10_000;
+export const samplesMax = 90;
 
 /** Latencies are recorded in microseconds, up to an hour, with an error of less than 1 %. */
 const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
@@ -58,7 +56,7 @@ export class CollectionSamples {
   }
 }
 
-/** The events of five seconds. */
+/** The events of ten seconds. */
 export interface Sample {
   /** Plants created by requests, and creates of plants that were already stored. */
   readonly created: number;
@@ -121,20 +119,15 @@ export class RecentSamples {
     this.#counts.unchanged += unchanged;
   }
 
-  /**
-   * The samples that have ended, from a number on, oldest first. `first` is the number of the first
-   * one: its start in milliseconds since the epoch, divided by sampleMs, so that the page can
-   * continue its charts after a restart.
-   */
-  since(number: number, now: number) {
+  /** The samples that have ended, oldest first, and the start of the first since the epoch. */
+  list(now: number) {
     this.#endSamples(now);
-    const end = this.#number;
-    const first = Math.min(end, Math.max(number, this.#start, end - samplesMax));
+    const first = Math.max(this.#start, this.#number - samplesMax);
     const samples = Array.from(
-      { length: end - first },
+      { length: this.#number - first },
       (_, index) => this.#byNumber.get(first + index) ?? emptySample,
     );
-    return { first, samples, sampleMs, samplesMax };
+    return { startsAtMs: first * sampleMs, samples, sampleMs, samplesMax };
   }
 
   #startOf(number: number): number {

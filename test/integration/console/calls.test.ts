@@ -59,14 +59,12 @@ for (const engine of engines)
       expect(counted.plants).toBe(63);
       expect(counted.bytes).toBeGreaterThan(0);
 
-      const malformed = { plants: "%E0%A4%A:1", change: "delete", value: "" };
-      expect((await client.write("edits", malformed)).status).toBe(400);
-      const plants = `${max}:${first.plants[0]?.version}`;
-      const edited = await client.write("edits", { plants, change: "delete", value: "" });
-      const { run } = edited.json as { run: string };
+      const deletion = { id: String(max), version: first.plants[0]?.version ?? "", body: "" };
+      expect((await client.write("edits", deletion)).json).toEqual({ isSaved: true });
       expect((await client.read(`plant?id=${max}`)).json).toBeNull();
-      expect(await server.logged(({ msg }) => msg === "plants edited")).toMatchObject({ run, deleted: 1 });
-      expect((await client.write("edits/undo", { run, id: max })).json).toMatchObject({ undone: 1 });
+      const { run, ...logged } = await server.logged(({ msg }) => msg === "plants edited");
+      expect(logged).toMatchObject({ deleted: 1 });
+      expect((await client.write("edits/undo", { run, id: max })).json).toMatchObject({ isUndone: true });
     });
 
     test("exports all plants or those of a search, in a format that an import accepts", async () => {
@@ -108,10 +106,10 @@ describe("the console", () => {
     await post(target, plantJson(1n, "another"));
     await post({ ...target, token: "wrong" }, plantJson(1n, "Ficus"));
     const list = (await client.read("requests")).json as ReturnType<RecentRequests["list"]>;
-    expect(list.counts).toEqual({ created: 1, 40009: 1, 40101: 1 });
+    expect(list.total).toBe(3);
     const [unauthorized, conflict] = list.requests;
-    expect(unauthorized).toMatchObject({ code: "40101", status: 401, token: null });
-    expect(conflict).toMatchObject({ code: "40009", status: 400, token: "the shop" });
+    expect(unauthorized).toMatchObject({ error: 40101, status: 401, token: null });
+    expect(conflict).toMatchObject({ error: 40009, status: 400, token: "the shop" });
     expect(conflict?.message).toContain("The id 1 already holds a different plant");
     expect(conflict?.ms).toBeGreaterThan(0);
     expect(Math.abs(Date.parse(conflict?.at ?? "") - Date.now())).toBeLessThan(3_600_000);
@@ -141,7 +139,6 @@ describe("the console", () => {
       "plants?count=1&after=9223372036854775808",
       "plants?count=1&from.created=x",
       "plant?id=",
-      "history?since=-1",
     ];
     for (const path of bad) {
       const { status, json } = await client.read(path);

@@ -127,7 +127,7 @@ test("it takes less than 135 MB with Bun, and is enough to run the server and a 
   });
   const target = await server.target();
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
-  for (const path of ["", "app.js", "uplot.css"])
+  for (const path of ["", "app.js", "style.css"])
     expect((await fetch(`${await server.adminUrl()}/console/${path}`)).status).toBe(200);
   expect((await server.stop()).exitCode).toBe(0);
   expect(exported.join()).toContain("POST /plants");
@@ -186,12 +186,12 @@ test.each(moduleResolutions.slice(1))(
            const flags = ["--contract", "members.yaml"];
            const seed = [{ id: "a", name: "Ada", level: 1 }];
            const members = await startSandbox<{ id: string; name: string; level?: number }>({ flags, seed });
-           await members.force({ match: { level: 2, method: "POST" }, outcome: { error: 50300 } });
+           await members.force({ match: { body: { level: 2 }, method: "POST" }, outcome: { error: 50300 } });
            return (await members.resources())[0]?.id;
          }
          export async function ofAny(): Promise<unknown> {
            const sandbox = await startSandbox<Record<string, unknown>>({ seed: [{ code: "a" }] });
-           await sandbox.force({ match: { price: 2 }, outcome: { error: 50300 } });
+           await sandbox.force({ match: { body: { price: 2 } }, outcome: { error: 50300 } });
            return (await sandbox.add({ code: "b" })).code;
          }`,
       );

@@ -1,10 +1,8 @@
-// The samples of the last hour: every event is counted in the sample of its time, and
-// numbers continue after a restart.
+// The samples of the last minutes: every event is counted in the sample of its time.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Result, ServerEvent } from "../../../src/base/server-event.ts";
-import { appendSamples } from "../../../src/console/page/samples.ts";
 import {
   CollectionSamples,
   RecentSamples,
@@ -29,16 +27,16 @@ function startAtEpoch(): RecentSamples {
 test("each event is in the sample of its time, and errors by their number", () => {
   const recent = new RecentSamples(1_000, 1_000);
   recent.handle(completed("created", 1_000));
-  recent.countImported(40, 2, 4_999);
-  recent.handle(completed("conflict", 4_999));
-  recent.handle(completed("conflict", 4_999));
-  recent.handle(completed("tooManyRequests", 4_999));
-  recent.handle(completed("clientAborted", 4_999));
-  recent.handle(completed("clientAborted", 4_999));
-  expect(recent.since(0, 4_999)).toMatchObject({ first: 0, samples: [] });
-  recent.handle(completed("unchanged", 5_000));
-  const { first, samples } = recent.since(0, 10_000);
-  expect(first).toBe(0);
+  recent.countImported(40, 2, 9_999);
+  recent.handle(completed("conflict", 9_999));
+  recent.handle(completed("conflict", 9_999));
+  recent.handle(completed("tooManyRequests", 9_999));
+  recent.handle(completed("clientAborted", 9_999));
+  recent.handle(completed("clientAborted", 9_999));
+  expect(recent.list(9_999)).toMatchObject({ startsAtMs: 0, samples: [] });
+  recent.handle(completed("unchanged", 10_000));
+  const { startsAtMs, samples } = recent.list(20_000);
+  expect(startsAtMs).toBe(0);
   expect(samples).toEqual([
     {
       created: 1,
@@ -55,8 +53,6 @@ test("each event is in the sample of its time, and errors by their number", () =
       errors: {},
     }),
   ]);
-  expect(recent.since(1, 10_000)).toMatchObject({ first: 1, samples: samples.slice(1) });
-  expect(recent.since(2, 10_000)).toMatchObject({ first: 2, samples: [] });
 });
 
 test("a request is counted for the collection of its path, and what belongs to none for all", async () => {
@@ -72,7 +68,7 @@ test("a request is counted for the collection of its path, and what belongs to n
   request("created", "/couriers");
   request("conflict", "/couriers/{id}");
   request("notFound");
-  const counted = estate.collections.map((collection) => all.of(collection).since(0, sampleMs).samples[0]);
+  const counted = estate.collections.map((collection) => all.of(collection).list(sampleMs).samples[0]);
   expect(counted).toMatchObject([
     { created: 1, errors: { 40400: 1 } },
     { created: 1, errors: { 40400: 1, 40009: 1 } },
@@ -81,16 +77,16 @@ test("a request is counted for the collection of its path, and what belongs to n
   expect(Object.keys(counted[0]?.errors ?? {})).toEqual(["40400"]);
 });
 
-test("samples are numbered by the time since the epoch, whatever the clock of the events starts at", () => {
+test("samples begin at multiples of their length since the epoch, whatever the clock of the events starts at", () => {
   const epochMs = 1_000 * sampleMs + 2_000;
   const recent = new RecentSamples(77, epochMs);
-  recent.handle(completed("created", 77 + 2_999));
-  recent.handle(completed("created", 77 + 3_000));
-  const { first, samples } = recent.since(0, 77 + 8_000);
-  expect([first, samples.map((sample) => sample?.created)]).toEqual([1_000, [1, 1]]);
+  recent.handle(completed("created", 77 + 7_999));
+  recent.handle(completed("created", 77 + 8_000));
+  const { startsAtMs, samples } = recent.list(77 + 18_000);
+  expect([startsAtMs, samples.map(({ created }) => created)]).toEqual([1_000 * sampleMs, [1, 1]]);
 });
 
-test("the last hour is stored, whatever the pauses, and samples keep their numbers", () => {
+test("the last minutes are stored, whatever the pauses", () => {
   const recent = startAtEpoch();
   const numbers = new Map<number, number>();
   let number = 0;
@@ -98,11 +94,12 @@ test("the last hour is stored, whatever the pauses, and samples keep their numbe
     recent.handle(completed("created", number * sampleMs + 1));
     numbers.set(number, 1);
     number += pause;
-    const { first, samples } = recent.since(0, number * sampleMs);
+    const { startsAtMs, samples } = recent.list(number * sampleMs);
+    const first = startsAtMs / sampleMs;
     expect(first + samples.length).toBe(number);
     expect(samples.length).toBe(Math.min(number, samplesMax));
     for (const [index, sample] of samples.entries())
-      expect(sample?.created).toBe(numbers.get(first + index) ?? 0);
+      expect(sample.created).toBe(numbers.get(first + index) ?? 0);
   }
 });
 
@@ -112,7 +109,7 @@ test("p50 and p99 are those of the creates of a sample, whatever their latency",
   /** The latencies of a sample of some creates. */
   const latenciesOf = (creates: readonly number[]) => {
     for (const ms of creates) recent.handle(completed("created", number * sampleMs + 1, ms));
-    const [sample] = recent.since(number, ++number * sampleMs).samples;
+    const sample = recent.list(++number * sampleMs).samples.at(-1);
     return [sample?.p50Ms, sample?.p99Ms];
   };
   expect(latenciesOf([])).toEqual([null, null]);
@@ -122,20 +119,4 @@ test("p50 and p99 are those of the creates of a sample, whatever their latency",
   expect(shortest).toBeLessThan(0.01);
   expect(longest).toBeGreaterThan(1e6);
   expect(latenciesOf([])).toEqual([null, null]);
-});
-
-test("the page replaces samples with newer ones of their numbers, also of a server that was restarted", () => {
-  const [empty] = startAtEpoch().since(0, sampleMs).samples;
-  const history = (first: number, ...counts: number[]) => ({
-    first,
-    sampleMs,
-    samplesMax: 4,
-    samples: counts.flatMap((created) => (empty === undefined ? [] : { ...empty, created })),
-  });
-  expect(appendSamples(history(10, 1, 2), history(12, 3))).toEqual(history(10, 1, 2, 3));
-  expect(appendSamples(history(10, 1, 2), history(11, 5, 6))).toEqual(history(10, 1, 5, 6));
-  expect(appendSamples(history(10, 1, 2, 3, 4), history(14, 5))).toEqual(history(11, 2, 3, 4, 5));
-  // After a pause, and of a clock that was set back.
-  expect(appendSamples(history(10, 1, 2), history(20, 3))).toEqual(history(20, 3));
-  expect(appendSamples(history(10, 1, 2, 3), history(9, 3))).toEqual(history(9, 3));
 });

@@ -8,7 +8,7 @@ import { plantStore } from "../../support/contracts.ts";
 
 const dayMs = 86_400_000;
 
-test("tokens are issued, rotated with an overlap, and revoked, and other requests are rejected with their reason", async () => {
+test("tokens are issued and revoked, and other requests are rejected with their reason", async () => {
   await using store = new MemoryStore(plantStore, () => undefined);
   let now = Date.UTC(2026, 0, 1);
   const tokens = new TokenCalls(store.tokens, () => now);
@@ -16,30 +16,19 @@ test("tokens are issued, rotated with an overlap, and revoked, and other request
     (await tokens.list()).map(({ name, state, expires }) => [name, state, Date.parse(expires ?? "") - now]);
   await tokens.issue({ name: "shop", expires: "90d" });
   now += dayMs;
-  const { predecessorEnds } = await tokens.rotate({ name: "shop", overlap: "7d", expires: "same" });
-  expect(Date.parse(predecessorEnds) - now).toBe(7 * dayMs);
   await tokens.issue({ name: "never ends", expires: "" });
   expect(new Set(await list())).toEqual(
     new Set([
-      ["shop", "rotated", 7 * dayMs],
       ["never ends", "active", Number.NaN],
-      ["shop", "active", 90 * dayMs],
+      ["shop", "active", 89 * dayMs],
     ]),
   );
 
-  const rotate = (changed: object) =>
-    statusOf(tokens.rotate({ name: "shop", overlap: "1d", expires: "", ...changed }));
   expect(await statusOf(tokens.issue({ name: "shop", expires: "" }))).toBe(409);
   expect(await statusOf(tokens.issue({ name: "a\nb", expires: "" }))).toBe(400);
   expect(await statusOf(tokens.issue({ name: "x", expires: "yesterday" }))).toBe(400);
-  expect(await rotate({ overlap: "soon" })).toBe(400);
-  expect(await rotate({ expires: "yesterday" })).toBe(400);
-  for (const name of ["unknown", "a\0", "\ud800"]) {
-    expect(await rotate({ name })).toBe(404);
-    expect(await statusOf(tokens.revoke({ name }))).toBe(404);
-  }
+  for (const name of ["unknown", "a\0", "\ud800"]) expect(await statusOf(tokens.revoke({ name }))).toBe(404);
   await tokens.revoke({ name: "never ends" });
   now += 91 * dayMs;
-  expect(await rotate({})).toBe(409);
-  expect((await list()).map(([, state]) => state).toSorted()).toEqual(["expired", "expired", "revoked"]);
+  expect((await list()).map(([, state]) => state).toSorted()).toEqual(["expired", "revoked"]);
 });
