@@ -114,3 +114,7 @@ export function referencedResponse(
 ): ResponseObject {
   return responses?.[nameOf(response)] ?? response;
 }
+
+export function firstLineOf(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}

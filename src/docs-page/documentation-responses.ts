@@ -54,7 +54,7 @@ export function documentationResponses({
   const documents = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
   let description: Description | undefined;
   const served = () => {
-    description ??= servedDocument(contract, operations);
+    description ??= servedDocument(contract, operations, basePath);
     return description;
   };
   const describe = openApiDocuments(served);

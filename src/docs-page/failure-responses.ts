@@ -1,28 +1,18 @@
-// Describes the failures of operations: codes, header fields, and an example of each.
+// Describes the failures of operations: codes, header fields, and examples.
 
-import { missingTokenError } from "../auth/authenticator.ts";
-import { type ErrorCode, errorRegistry, isErrorCode } from "../base/errors.ts";
-import { type Access, tokenField } from "../contract/access.ts";
-import { type Collection, type Contract, requiresMatch } from "../contract/contract.ts";
-import {
-  apiErrorMembers,
-  type ErrorFormat,
-  type ErrorShape,
-  formOf,
-  pathOfPart,
-} from "../contract/error-format.ts";
+import { type ApiError, type ErrorCode, errorRegistry } from "../base/errors.ts";
+import { tokenField } from "../contract/access.ts";
+import { type Contract, requiresMatch } from "../contract/contract.ts";
+import { type ErrorShape, formOf, pathOfPart } from "../contract/error-format.ts";
 import { uncapitalized } from "../contract/words.ts";
-import type { Example, ResponseObject } from "./description.ts";
+import type { Operation } from "../http/operation.ts";
+import type { ResponseObject } from "./description.ts";
+import { ErrorExamples, type ExampleOperation, toExamples } from "./failure-examples.ts";
 import { headerReferences } from "./served-components.ts";
 
 /** An operation whose failures are described. */
-export interface FailingOperation {
+export interface FailingOperation extends ExampleOperation {
   readonly kind: OperationKind;
-  /** Undefined for an operation of none. */
-  readonly collection: Collection | undefined;
-  readonly access: Access;
-  readonly errors: ErrorFormat;
-  readonly path: string;
   /** Whether it takes If-Match. */
   readonly isConditional?: boolean;
 }
@@ -33,85 +23,76 @@ export interface FailingOperation {
  */
 type OperationKind = "create" | "withBody" | "withoutBody" | "asDescribed" | "implemented" | "unserved";
 
-/** The failures of an operation, by status. */
-export function failuresOf(
-  { errors: { shape: common } }: Contract,
-  operation: FailingOperation,
-  errorSchema: object,
-): Record<string, ResponseObject> {
-  const { kind, errors: format } = operation;
-  const responses: Record<string, ResponseObject> = {};
-  const schemaOf = (shape: ErrorShape) => (shape === common ? errorSchema : (shape.schema ?? errorSchema));
-  // There is no message of the server in a response that is as described.
-  const hasExamples = kind !== "asDescribed" && kind !== "implemented";
-  for (const [status, codes] of Map.groupBy(codesOf(operation), (code) => formOf(format, code).status)) {
-    const shape = format.shapes[status] ?? format.shape;
-    const examples = hasExamples ? Object.fromEntries(codes.map((code) => exampleOf(format, code))) : {};
-    responses[status] = {
-      description: describeFailure(status, codes),
-      headers: headersOf(codes, operation.access),
-      content: { [shape.contentType]: { schema: schemaOf(shape), examples } },
-    };
+/** The failures of operations, with the messages of a server. */
+export class FailureResponses {
+  readonly #contract: Contract;
+  readonly #examples: ErrorExamples;
+  readonly #errorSchema: object;
+
+  /** @param operations those besides the creates. */
+  constructor(
+    contract: Contract,
+    operations: readonly Operation[],
+    { basePath, errorSchema }: { readonly basePath: string; readonly errorSchema: object },
+  ) {
+    this.#contract = contract;
+    this.#examples = new ErrorExamples(contract, operations, basePath);
+    this.#errorSchema = errorSchema;
   }
-  if (kind !== "asDescribed" && kind !== "implemented")
-    responses.default = {
-      description: otherFailures(format.shape),
-      content: { [format.shape.contentType]: { schema: schemaOf(format.shape) } },
-    };
-  return responses;
+
+  /** The failures of an operation, by status. */
+  of(operation: FailingOperation): Record<string, ResponseObject> {
+    const responses: Record<string, ResponseObject> = {};
+    const { errors: format, collection } = operation;
+    const takesMatch = operation.isConditional && collection !== undefined && requiresMatch(collection);
+    const common = this.#contract.errors.shape;
+    const field = tokenField(operation.access);
+    // The messages of a server are those of a collection.
+    const isAsDescribed = operation.kind === "asDescribed" || operation.kind === "implemented";
+    const all = codesOf[operation.kind].filter(
+      (code) =>
+        !(code === "preconditionFailed" && !operation.isConditional) &&
+        !(code === "preconditionRequired" && !takesMatch) &&
+        !(code === "conflict" && operation.isConditional) &&
+        !(code === "invalidParameter" && operation.kind === "create" && collection?.id.isRequired) &&
+        !(code === "missingToken" && operation.access.isOpen) &&
+        !(code === "invalidToken" && field === undefined) &&
+        !(code === "insufficientScope" && operation.access.scopes === undefined),
+    );
+    const schemaOf = (shape: ErrorShape) =>
+      shape === common || shape.schema === undefined ? this.#errorSchema : shape.schema;
+    for (const [status, codes] of Map.groupBy(all, (code) => formOf(format, code).status)) {
+      const shape = format.shapes[status] ?? format.shape;
+      const errors = isAsDescribed ? {} : this.#examples.of(codes, operation);
+      responses[status] = {
+        description: describeFailure(status, codes, operation),
+        headers: headersOf(codes, errors),
+        content: {
+          [shape.contentType]: { schema: schemaOf(shape), examples: toExamples(format, errors) },
+        },
+      };
+    }
+    if (!isAsDescribed)
+      responses.default = {
+        description: otherFailures(format.shape),
+        content: { [format.shape.contentType]: { schema: schemaOf(format.shape) } },
+      };
+    return responses;
+  }
 }
 
-/** The errors that an operation may have. */
-function codesOf({ kind, collection, access, isConditional }: FailingOperation): ErrorCode[] {
-  const isLeftOut: Partial<Record<ErrorCode, boolean>> = {
-    preconditionFailed: isConditional !== true,
-    preconditionRequired: isConditional !== true || collection === undefined || !requiresMatch(collection),
-    conflict: isConditional === true,
-    invalidParameter: kind === "create" && collection?.id.isRequired === true,
-    missingToken: access.isOpen,
-    invalidToken: tokenField(access) === undefined,
-    insufficientScope: access.scopes === undefined,
-  };
-  // Mocks answer every invalid body with the first example.
-  return codesOfKind[kind]
-    .filter((code) => isLeftOut[code] !== true)
-    .toSorted((one, other) => Number(other === "invalidPlant") - Number(one === "invalidPlant"));
-}
-
-/** The names of examples that differ from those of their errors. */
-const exampleNames: Partial<Record<ErrorCode, string>> = {
-  missingToken: "missing",
-  invalidToken: "notAccepted",
-  contentTooLarge: "tooLarge",
-  unavailable: "overloaded",
-};
-
-/** The code of an example that the server has added; undefined for another example. */
-export function codeOfExample(name: string): ErrorCode | undefined {
-  const renamed = Object.entries(exampleNames).find(([, each]) => each === name)?.[0] ?? name;
-  return isErrorCode(renamed) ? renamed : undefined;
-}
-
-/** An error as a named example, with what all errors of its code have in common as its message. */
-function exampleOf(format: ErrorFormat, code: ErrorCode): readonly [name: string, example: Example] {
-  const { error, meaning, remedy } = errorRegistry[code];
-  const [start = ""] = meaning.split(/[,;]/);
-  const value = apiErrorMembers(format, { code, message: `${meaning}. ${remedy}` });
-  return [exampleNames[code] ?? code, { summary: `${error}, ${uncapitalized(start)}`, value }];
-}
-
-/** The default limits, and what the server does besides. */
-const details: Partial<Record<ErrorCode, string>> = {
-  badRequest: "; the connection is closed",
-  requestTimeout: " (within 20 seconds by default); the connection is closed",
-  contentTooLarge: " (1 MiB by default)",
-  tooManyRequests: " (off by default)",
-};
-
-function describeFailure(status: number, codes: readonly ErrorCode[]): string {
+function describeFailure(
+  status: number,
+  codes: readonly ErrorCode[],
+  { method, path, collection }: FailingOperation,
+): string {
   const meanings = codes.map((code) => {
-    const { error, meaning } = errorRegistry[code];
-    return `${error}: ${uncapitalized(meaning)}${details[code] ?? ""}.`;
+    const isOfOne = code === "notFound" && method === "GET" && path.includes("{");
+    const detail =
+      isOfOne && collection !== undefined
+        ? `, or no ${collection.words.one} with this id`
+        : (details[code] ?? "");
+    return `${errorRegistry[code].error}: ${uncapitalized(errorRegistry[code].meaning)}${detail}.`;
   });
   if (status !== 400) return meanings.join(" ");
   return `The request is invalid.
@@ -129,19 +110,27 @@ export const errorsBeforeRate: readonly ErrorCode[] = [
   "methodNotAllowed",
 ];
 
-function headersOf(codes: readonly ErrorCode[], access: Access): Record<string, object> {
+function headersOf(
+  codes: readonly ErrorCode[],
+  { missingToken, invalidToken, insufficientScope, methodNotAllowed }: Partial<Record<ErrorCode, ApiError>>,
+): Record<string, object> {
   const names = ["X-Request-Id", "Cache-Control"];
   if (!codes.some((code) => errorsBeforeRate.includes(code))) names.push("RateLimit", "RateLimit-Policy");
   if (codes.some((code) => code === "tooManyRequests" || code === "unavailable")) names.push("Retry-After");
   const own: Record<string, object> = {};
-  if (codes.some((code) => ["missingToken", "invalidToken", "insufficientScope"].includes(code)))
+  const unauthenticated = missingToken ?? invalidToken ?? insufficientScope;
+  if (unauthenticated !== undefined)
     own["WWW-Authenticate"] = {
       description: "The scheme to use (RFC 6750, section 3).",
       schema: { type: "string" },
-      example: missingTokenError(access).details.challenge ?? 'Bearer realm="plantstore"',
+      example: unauthenticated.details.challenge ?? 'Bearer realm="plantstore"',
     };
   if (codes.includes("methodNotAllowed"))
-    own.Allow = { description: "The methods that the path offers.", schema: { type: "string" } };
+    own.Allow = {
+      description: "The methods that the path offers.",
+      schema: { type: "string" },
+      example: methodNotAllowed?.details.allow ?? "POST",
+    };
   return { ...headerReferences(names), ...own };
 }
 
@@ -152,20 +141,35 @@ const describedCodes: readonly ErrorCode[] = [
   ...(["internalError", "unavailable"] as const),
 ];
 
-const allCodes = Object.keys(errorRegistry) as ErrorCode[];
-const codesOfKind: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
-  create: allCodes.filter(
+const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
+  create: Object.keys(errorRegistry).filter(
     (code) => !["notImplemented", "preconditionFailed", "preconditionRequired"].includes(code),
-  ),
-  withBody: allCodes.filter((code) => code !== "notImplemented"),
+  ) as ErrorCode[],
+  withBody: Object.keys(errorRegistry).filter((code) => code !== "notImplemented") as ErrorCode[],
   withoutBody: [
-    ...(["invalidParameter", "preconditionFailed", "preconditionRequired", "missingToken"] as const),
-    ...(["invalidToken", "insufficientScope", "notFound", "methodNotAllowed", "tooManyRequests"] as const),
-    ...(["internalError", "unavailable"] as const),
+    "invalidParameter",
+    "preconditionFailed",
+    "preconditionRequired",
+    "missingToken",
+    "invalidToken",
+    "insufficientScope",
+    "notFound",
+    "methodNotAllowed",
+    "tooManyRequests",
+    "internalError",
+    "unavailable",
   ],
   asDescribed: [...describedCodes, "notImplemented"],
   implemented: [...describedCodes, "invalidToken", "insufficientScope", "tooManyRequests"],
   unserved: ["missingToken", "invalidToken", "notImplemented"],
+};
+
+/** The default limits, and what the server does besides. */
+const details: Partial<Record<ErrorCode, string>> = {
+  badRequest: "; the connection is closed",
+  requestTimeout: " (within 20 seconds by default); the connection is closed",
+  contentTooLarge: " (1 MiB by default)",
+  tooManyRequests: " (off by default)",
 };
 
 function otherFailures(shape: ErrorShape): string {

@@ -1,11 +1,12 @@
 // Adds the components of the served document: header fields, the schema of errors, security
-// and security
-// schemes. All of it is valid in OpenAPI 3.0 as well, where schemas
+// schemes, and the texts of the resource. All of it is valid in OpenAPI 3.0 as well, where schemas
 // have no `examples`: a description is served in the version that it was written in.
 
+import type { Collection } from "../contract/contract.ts";
+import { isText } from "../contract/stored-types.ts";
 import { requiredOf } from "../openapi/schema/restrictions.ts";
-import type { Schema } from "./description.ts";
-import type { Draft } from "./draft.ts";
+import { jsonMedia, type ResponseObject, type Schema } from "./description.ts";
+import type { Draft, Mutable } from "./draft.ts";
 
 const headers = {
   "Cache-Control": {
@@ -91,4 +92,26 @@ export function addErrorSchema({ contract, document }: Draft): string {
   while (Object.hasOwn(schemas, name)) name = `Server${name}`;
   schemas[name] = described ?? errorSchema;
   return name;
+}
+
+/** Adds the pattern of what can be stored to the texts of the resources that have none. */
+export function restrictTexts(draft: Draft): void {
+  for (const collection of draft.contract.collections) restrictTextsOf(draft, collection);
+}
+
+function restrictTextsOf(draft: Draft, collection: Collection): void {
+  const texts = collection.fields.filter(({ type }) => isText(type)).map(({ name }) => name);
+  const restrict = (part: Schema | undefined, depth: number) => {
+    const schema = draft.resolve(part);
+    if (schema === undefined || depth > 8) return;
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      const text: Mutable<Schema> | null = property;
+      const isFree = text?.type === "string" && text.pattern === undefined && text.enum === undefined;
+      if (isFree && text.format === undefined && texts.includes(name)) text.pattern = "^[^\\x00]*$";
+    }
+    for (const each of schema.allOf ?? []) restrict(each, depth + 1);
+  };
+  const { requestBody, responses = {} } = draft.createOf(collection);
+  for (const part of [requestBody, ...Object.values(responses)] as (ResponseObject | undefined)[])
+    restrict(jsonMedia(draft.resolve(part)?.content)?.[1].schema, 0);
 }

@@ -10,25 +10,33 @@ import { Place } from "../openapi/document/place.ts";
 import { collectionFinder } from "./collection-at.ts";
 import { type Description, type PathItem, parametersOf } from "./description.ts";
 import { type AuthorOperation, Draft } from "./draft.ts";
-import { addErrorSchema, addHeaders, resolveSecuritySchemes } from "./served-components.ts";
+import { addErrorSchema, addHeaders, resolveSecuritySchemes, restrictTexts } from "./served-components.ts";
 import { introductionOf } from "./served-introduction.ts";
 import { describeCreate, describeOperation } from "./served-operations.ts";
 import { ServedResponses } from "./served-responses.ts";
 import { acceptedSecurity, securityOf } from "./served-security.ts";
 import { placeholder } from "./server-address.ts";
 
-/** @param operations those besides the creates. */
-export function servedDocument(contract: Contract, operations: readonly Operation[]): Description {
+/**
+ * @param operations those besides the creates.
+ * @param basePath the server's, which messages of errors have.
+ */
+export function servedDocument(
+  contract: Contract,
+  operations: readonly Operation[],
+  basePath = "",
+): Description {
   const draft = new Draft(contract, operations);
   const collectionAt = collectionFinder(contract);
   const { document } = draft;
   const { access, errors } = contract;
   const errorName = addErrorSchema(draft);
-  const responses = new ServedResponses(draft, errorName);
+  const responses = new ServedResponses(draft, { basePath, errorName });
   document.servers = [{ url: placeholder, description: "This server." }];
   document.info = { ...document.info, description: introductionOf(draft, errorName) };
   addHeaders(draft);
   resolveSecuritySchemes(draft);
+  restrictTexts(draft);
   const placed = operations.map(({ method, path }) => `${method} ${draft.pathOf(path)}`);
   for (const collection of contract.collections)
     if (!placed.includes(`POST ${collection.describedPath}`))
@@ -55,6 +63,7 @@ export function servedDocument(contract: Contract, operations: readonly Operatio
           {
             kind: operation.access === undefined ? "asDescribed" : "implemented",
             collection,
+            method,
             path,
             access: operation.access ?? access,
             errors,
@@ -70,7 +79,7 @@ export function servedDocument(contract: Contract, operations: readonly Operatio
     const collection = collectionAt(path);
     setOperation(draft, method, path, (own) => ({
       ...own,
-      responses: responses.of({ kind: "unserved", collection, path, access, errors }, own.responses),
+      responses: responses.of({ kind: "unserved", collection, method, path, access, errors }, own.responses),
     }));
   }
   if (document.security !== undefined) document.security = acceptedSecurity(draft, document.security);

@@ -53,7 +53,10 @@ export function describeCreate(
         [type]: { ...media, ...(media.example === undefined && { examples: named }) },
       },
     },
-    responses: responses.of({ kind: "create", collection, path, access, errors }, own.responses),
+    responses: responses.of(
+      { kind: "create", collection, method: "POST", path, access, errors },
+      own.responses,
+    ),
   };
 }
 
@@ -86,7 +89,7 @@ export function describeOperation(
   collection: Collection | undefined,
   own: AuthorOperation,
 ): object {
-  const { operationId, path, described } = operation;
+  const { operationId, method, path, described } = operation;
   const { access = draft.contract.access, errors = draft.contract.errors } = operation;
   const { summary, description, parameters, isConditional, body } = described;
   const value = body === undefined ? undefined : exampleOf(draft, body);
@@ -108,7 +111,7 @@ export function describeOperation(
     operationId: own.operationId ?? operationId,
     parameters: describeParameters(draft, path, parameters, own),
     responses: responses.of(
-      { kind, collection, isConditional, path, access, errors },
+      { kind, collection, isConditional, method, path, access, errors },
       own.responses,
       described.responses,
     ),

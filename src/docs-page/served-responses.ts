@@ -4,7 +4,7 @@
 import type { OperationDocument } from "../http/operation.ts";
 import { jsonMedia, jsonType, type ResponseObject } from "./description.ts";
 import type { AuthorOperation, Draft } from "./draft.ts";
-import { type FailingOperation, failuresOf } from "./failure-responses.ts";
+import { type FailingOperation, FailureResponses } from "./failure-responses.ts";
 import { headerReferences } from "./served-components.ts";
 
 type Responses = Readonly<Record<string, ResponseObject>>;
@@ -17,11 +17,19 @@ const locationHeader = {
 export class ServedResponses {
   readonly #draft: Draft;
   readonly #errorSchema: { readonly $ref: string };
+  readonly #failures: FailureResponses;
+  readonly #basePath: string;
 
   /** @param errorName the name of the schema of errors. */
-  constructor(draft: Draft, errorName: string) {
+  constructor(
+    draft: Draft,
+    { basePath, errorName }: { readonly basePath: string; readonly errorName: string },
+  ) {
+    const { contract, operations } = draft;
     this.#draft = draft;
+    this.#basePath = basePath;
     this.#errorSchema = { $ref: `#/components/schemas/${errorName}` };
+    this.#failures = new FailureResponses(contract, operations, { basePath, errorSchema: this.#errorSchema });
   }
 
   /** Returns the responses of an operation, by status. */
@@ -34,7 +42,7 @@ export class ServedResponses {
     for (const [status, { description, headers, returns }] of Object.entries(successes))
       responses[status] = {
         description,
-        headers: { ...commonHeaders(), ...headers },
+        headers: { ...commonHeaders(), ...this.#withBasePath(headers) },
         ...(returns !== undefined && {
           content: { [jsonType]: { schema: this.#schemaOf(returns, operation) } },
         }),
@@ -50,13 +58,21 @@ export class ServedResponses {
           }
         : described;
     }
-    const failures = failuresOf(this.#draft.contract, operation, this.#errorSchema);
-    for (const [status, failure] of Object.entries(failures)) {
+    for (const [status, failure] of Object.entries(this.#failures.of(operation))) {
       const described = this.#draft.resolve(responses[status]);
       if (described === undefined) responses[status] = failure;
       else if (this.#hasOurShape(described, operation)) responses[status] = merged(described, failure);
     }
     return responses;
+  }
+
+  /** Header fields with the addresses in their examples as this server has them. */
+  #withBasePath(headers: OperationDocument["responses"][string]["headers"] = {}): Record<string, object> {
+    const addressed = (field: { readonly example?: unknown }) =>
+      typeof field.example === "string"
+        ? { ...field, example: field.example.replace(/^<\//, `<${this.#basePath}/`) }
+        : field;
+    return Object.fromEntries(Object.entries(headers).map(([name, field]) => [name, addressed(field)]));
   }
 
   #headersOf({ kind, path }: FailingOperation, status: string): Record<string, object> {

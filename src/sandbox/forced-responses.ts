@@ -31,6 +31,8 @@ export interface RoutedContext extends Omit<RequestContext, "route"> {
 export interface ForcedResponsesOptions {
   readonly contract: Contract;
   readonly routes: RequestRoutes;
+  /** "" or a path such as "/v1", without a slash at its end. */
+  readonly basePath: string;
   /** The rate limit of the server; undefined if it has none. */
   readonly rateLimit: RateLimits | undefined;
   readonly now: Clock;
@@ -50,11 +52,13 @@ const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefi
 
 export class ForcedResponses {
   readonly #routes: RequestRoutes;
+  readonly #basePath: string;
   readonly #rateLimit: RateLimits | undefined;
   readonly #shared: ExchangeDependencies;
   #examplesOf: ReturnType<typeof examplesOf> | undefined;
 
-  constructor({ contract, routes, rateLimit, now, emit }: ForcedResponsesOptions) {
+  constructor({ contract, routes, basePath, rateLimit, now, emit }: ForcedResponsesOptions) {
+    this.#basePath = basePath;
     this.#routes = routes;
     this.#rateLimit = rateLimit;
     this.#shared = {
@@ -69,7 +73,7 @@ export class ForcedResponses {
 
   /** The examples of a collection, made when the first request needs them. */
   examplesOf(collection: Collection | undefined): Examples {
-    this.#examplesOf ??= examplesOf(this.#shared.contract);
+    this.#examplesOf ??= examplesOf(this.#shared.contract, this.#basePath);
     return this.#examplesOf(collection);
   }
 

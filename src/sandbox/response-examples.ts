@@ -4,7 +4,7 @@ import type { ErrorCode as ErrorNumber } from "../../packages/sandbox/src/contro
 import { type ErrorCode, errorRegistry } from "../base/errors.ts";
 import type { Collection, Contract } from "../contract/contract.ts";
 import { type Description, jsonMedia, referencedResponse } from "../docs-page/description.ts";
-import { codeOfExample } from "../docs-page/failure-responses.ts";
+import { codeOfExample } from "../docs-page/failure-examples.ts";
 import { servedDocument } from "../docs-page/served-document.ts";
 
 export interface Example {
@@ -22,9 +22,11 @@ export const errorCodes: ReadonlyMap<number, ErrorCode> = new Map(
 /**
  * The named examples of the responses to the create of each collection; those of the first one
  * without a collection.
+ *
+ * @param basePath the server's, which messages of errors have.
  */
-export function examplesOf(contract: Contract): (collection?: Collection) => Examples {
-  const document = servedDocument(contract, []);
+export function examplesOf(contract: Contract, basePath: string): (collection?: Collection) => Examples {
+  const document = servedDocument(contract, [], basePath);
   const made = new Map<Collection, Examples>();
   const [first] = contract.collections;
   return (collection = first) => {

@@ -24,7 +24,7 @@ export function ruleCheck(contract: Contract): (rule: Rule) => void {
   const operations = operationNames(contract);
   let examples: ReturnType<typeof examplesOf> | undefined;
   const exampleNames = () => {
-    examples ??= examplesOf(contract);
+    examples ??= examplesOf(contract, contract.basePath);
     return collections.flatMap((collection) => [...(examples?.(collection).byName.keys() ?? [])]);
   };
   return ({ match = {}, outcome: { example } }) => {

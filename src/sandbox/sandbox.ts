@@ -111,18 +111,15 @@ export class Sandbox {
     next: Handler,
     {
       operations,
-      basePath,
       ...options
     }: Omit<ForcedOutcomesOptions, "contract" | "routes" | "next" | "rules" | "gate"> & {
-      /** "" or a path such as "/v1", without a slash at its end. */
-      readonly basePath: string;
       /** The operations besides the creates. */
       readonly operations: readonly Operation[];
     },
   ): Handler {
     const gate = this.#gate;
     const { contract } = this.store;
-    const routes = new RequestRoutes(contract, operations, basePath);
+    const routes = new RequestRoutes(contract, operations, options.basePath);
     this.#routes = routes;
     const outcomes = new ForcedOutcomes({
       ...options,

@@ -137,8 +137,10 @@ test("what cannot be a scope is refused", async () => {
 
 test("the description has the error where scopes are required, and only there", async () => {
   const collection = await readSingle({ text });
-  const { paths } = servedDocument(collection, collectionOperations(collection));
+  const { paths, info } = servedDocument(collection, collectionOperations(collection));
   const forbidden = paths["/things"]?.post?.responses["403"];
-  expect(JSON.stringify(forbidden)).toContain("40300");
+  expect(JSON.stringify(forbidden)).toContain("send one with things:write things:read, or with admin");
+  expect(JSON.stringify(forbidden)).toContain('error=\\"insufficient_scope\\"');
   expect(paths["/things/{id}"]?.get?.responses).not.toHaveProperty("403");
+  expect(info.description).toContain("| 40300 |");
 });

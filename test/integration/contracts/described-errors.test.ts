@@ -89,7 +89,7 @@ test("errors with a nested object, and those of Prefer, have the contract's shap
   });
   const forced = await store.request("POST", "/things", "{}", { Prefer: "code=404" });
   expect(forced.json).toEqual({
-    error: { code: "40400", message: expect.stringContaining("nothing at the path") },
+    error: { code: "40400", message: expect.stringContaining("POST /api/things creates a thing") },
   });
 });
 

@@ -95,7 +95,7 @@ test("the documentation asks for what the contract does", async () => {
   expect(create?.responses["401"]).toMatchObject({
     content: {
       "application/problem+json": {
-        examples: { missing: { value: { status: 401 } } },
+        examples: { missing: { value: { detail: expect.stringContaining("X-API-Key") } } },
       },
     },
   });

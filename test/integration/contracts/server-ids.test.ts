@@ -198,6 +198,7 @@ test("the description has the key, bodies without an id, and that a create sent 
   expect(example).toMatchObject({ value: { guest: "Grace Hopper", seats: 2 } });
   expect(description).not.toContain("changes nothing");
   expect(description).toContain("again creates a second one, unless both requests have");
+  expect(description).toContain("| Compare: the visit may have been changed since.");
 });
 
 test("an exception while a free id is looked for is an internal error, and logged", async () => {

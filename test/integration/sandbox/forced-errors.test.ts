@@ -224,7 +224,13 @@ test("examples of openapi.json are sent with the status and the fields of their 
     [...headers.keys()].filter((name) => name !== "preference-applied").toSorted();
   expect(names(withTag)).toEqual(names(plain));
   const conflict = await send(limited, { prefer: "code=400, example=conflict" });
-  expect([conflict.status, JSON.parse(conflict.body)]).toMatchObject([400, { error: 40009 }]);
+  expect([conflict.status, JSON.parse(conflict.body)]).toEqual([
+    400,
+    {
+      error: 40009,
+      message: "The id 1 already holds a different plant, which is unchanged; choose another id.",
+    },
+  ]);
 });
 
 test("a page of another origin may send Prefer, and read the forced error", async () => {

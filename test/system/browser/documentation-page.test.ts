@@ -60,6 +60,8 @@ test("the first operation begins on the first screen, and its sample and its req
     expect(box?.y).toBeLessThan(900);
     const section = page.getByRole("region", { name: "Create a plant", exact: true }).first();
     await section.getByText('"id": 9007199254740993').first().waitFor();
+    await page.getByText("What to do about each error").click();
+    await page.getByText("Choose another id. The stored plant is unchanged.").waitFor();
     const dialog = await sendRequest(page, "Create a plant");
     await dialog.getByText("200 OK").waitFor();
     const { text: stored } = await sandbox.control("GET", "/plants");

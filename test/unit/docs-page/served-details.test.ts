@@ -35,6 +35,11 @@ test("the author's schema of the name of ours is kept", () => {
   expect(schemas.ServerError?.required).toEqual(["error", "message"]);
 });
 
+test("texts without limits say what can be stored", () => {
+  expect(schemas.Thing?.properties?.name).toHaveProperty("pattern");
+  expect(schemas.Thing?.properties?.size).not.toHaveProperty("pattern");
+});
+
 test("an operation whose schemes are all refused needs a bearer token", () => {
   expect(served.paths["/things"]?.post?.security).toEqual([{ bearerAuth: [] }]);
 });

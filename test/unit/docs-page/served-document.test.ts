@@ -175,9 +175,12 @@ test("failures and header fields are added in the words of the contract", () => 
   expect(post?.responses["201"]?.headers).toHaveProperty("X-Request-Id");
   expect(components.headers).toHaveProperty("X-Request-Id");
   const { conflict } = post?.responses["400"]?.content?.["application/json"]?.examples ?? {};
-  expect(conflict?.value).toMatchObject({ error: 40009 });
+  expect(conflict?.value).toEqual({
+    error: 40009,
+    message: "The id 1 already holds a different parcel, which is unchanged; choose another id.",
+  });
   expect(components.schemas.Parcel?.properties).toMatchObject({
-    sender: { examples: ["Ada Lovelace"] },
+    sender: { pattern: "^[^\\x00]*$", examples: ["Ada Lovelace"] },
     reference: { pattern: "^[A-Z]{2}-[0-9]{4}$" },
   });
   expect(Object.keys(post?.responses ?? {}).join(" ")).toBe(
@@ -189,12 +192,26 @@ test("failures and header fields are added in the words of the contract", () => 
   const one = paths["/parcels/{parcelId}"];
   expect(Object.keys(paths)).toEqual(["/parcels", "/parcels/{parcelId}"]);
   expect(one?.get?.parameters ?? []).toEqual([]);
+  expect(one?.get?.responses["404"]?.description).toContain("or no parcel with this id");
   expect(Object.keys(one?.put?.responses ?? {})).toEqual(["200", "401", "501", "default"]);
   expect(one?.put?.responses["501"]?.description).toContain("50100");
 });
 
-test("each collection has its operations", () => {
+test("each collection has its operations and errors, in its own words", () => {
   const { paths, info } = serve(estate, []);
+  const messageOf = (path: string, method: string, name: string) => {
+    const examples = Object.values(paths[path]?.[method]?.responses ?? {}).flatMap(({ content }) =>
+      Object.entries(content?.["application/json"]?.examples ?? {}),
+    );
+    return (Object.fromEntries(examples)[name]?.value as { message?: string } | undefined)?.message;
+  };
+  expect(messageOf("/parcels", "post", "conflict")).toContain("already holds a different parcel");
+  expect(messageOf("/couriers", "post", "conflict")).toContain("already holds a different courier");
+  expect(messageOf("/special-events", "post", "conflict")).toContain("special event");
+  expect(messageOf("/couriers", "post", "notFound")).toStartWith("There is nothing at /courier;");
+  expect(paths["/couriers/{courierId}"]?.get?.responses["404"]?.description).toContain("no courier with");
+  expect(messageOf("/search", "post", "notImplemented")).toContain("/parcels, /couriers, /special-events");
+  expect(messageOf("/search", "post", "conflict")).toBeUndefined();
   const keys = (path: string) => paths[path]?.post?.parameters?.map(({ name }) => name);
   expect([keys("/parcels"), keys("/special-events")]).toEqual([undefined, ["Idempotency-Key"]]);
   expect(paths["/couriers"]?.get?.tags).toEqual(["couriers"]);
@@ -202,13 +219,13 @@ test("each collection has its operations", () => {
   expect(info.description).toContain("Where the server chooses it, sending the same resource again");
 });
 
-test("the next page of a list has an id as the contract has it", async () => {
+test("the next page of a list has the base path, and an id as the contract has them", async () => {
   const contract = await readFile("hotel.yaml");
   const operations = contract.collections.flatMap((each) => collectionOperations(each));
-  const served = JSON.stringify(servedDocument(contract, operations));
-  expect(served).toContain("</rooms?limit=100&offset=100>");
-  expect(served).toContain("</guests?pageSize=100&page=2>");
-  expect(served).toMatch(/<\/bookings\?limit=100&cursor=[\da-f-]{36}>/);
+  const served = JSON.stringify(servedDocument(contract, operations, "/api/v1"));
+  expect(served).toContain("</api/v1/rooms?limit=100&offset=100>");
+  expect(served).toContain("</api/v1/guests?pageSize=100&page=2>");
+  expect(served).toMatch(/<\/api\/v1\/bookings\?limit=100&cursor=[\da-f-]{36}>/);
 });
 
 test("a description of other operations alone is served, and is a page", () => {
@@ -219,6 +236,7 @@ test("a description of other operations alone is served, and is a page", () => {
   const operation = { ...search, isServed: false, advice: "", run: async () => undefined };
   const unserved = servedDocument(none, []);
   expect(unserved.paths["/search"]?.post?.responses).toHaveProperty("501");
+  expect(unserved.info.description).toContain("Use a path of the description at `/openapi.json`");
   const contract = { ...none, otherOperations: [] };
   const served = servedDocument(contract, [operation]);
   for (const description of [unserved, served]) expect(pageHtml(description, "")).toContain("data-schemes=");
@@ -246,4 +264,16 @@ test("what the author wrote is kept, and merged with what the server adds", () =
 
   const { default: failure } = serve(books).paths["/books"]?.post?.responses ?? {};
   expect(failure?.description).toBe("A failure.");
+});
+
+test("a part of YAML that stands at two places is changed at one of them", () => {
+  const { post } = serve(books).paths["/books"] ?? {};
+  expect(post?.requestBody?.content["application/json"]).toMatchObject({
+    schema: { properties: { title: { pattern: "^[^\\x00]*$" } } },
+    example: { id: 9, title: "Emma" },
+  });
+  expect(post?.responses.default?.content?.["application/json"]?.schema).toEqual({
+    type: "object",
+    properties: { oops: { type: "string" } },
+  });
 });

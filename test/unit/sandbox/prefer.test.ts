@@ -6,7 +6,7 @@ import { errorCodes, examplesOf } from "../../../src/sandbox/response-examples.t
 import { plantStore } from "../../support/contracts.ts";
 import { expectProcessorMs } from "../../support/processes.ts";
 
-const examples = examplesOf(plantStore)();
+const examples = examplesOf(plantStore, "")();
 const preferred = (field: string) => parsePreferredOutcome(field, examples, plantStore.errors.shape);
 
 test.each([
