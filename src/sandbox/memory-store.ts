@@ -92,6 +92,7 @@ export class MemoryStore implements PlantStore {
       ...sqliteTraits,
       query: (...call) => this.#query(...call),
       find: (...plants) => this.#current.sql.find(...plants),
+      get: (...plants) => this.#current.sql.get(...plants),
       page: (...page) => this.#current.sql.page(...page),
       count: (...list) => this.#current.sql.count(...list),
       [Symbol.asyncDispose]: async () => undefined,

@@ -13,7 +13,7 @@ import { type FoundPlant, foundAt } from "./shared/found-plants.ts";
 import type { ListQuery } from "./shared/list-scan.ts";
 import type { Page, PageQuery, ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
-import { findPlants, type StoredPlant } from "./shared/plant-rows.ts";
+import { byId, type StoredPlant } from "./shared/plant-rows.ts";
 import type { RecordedTransaction } from "./shared/transaction.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 
@@ -241,7 +241,7 @@ class NodeGroups {
     let gets = this.#gets.get(collection);
     if (gets === undefined) {
       gets = this.#groups(async (ids) => {
-        const stored = await findPlants(collection, this.#single, ids);
+        const stored = byId(collection, await this.#single.get(collection.table, ids));
         return ids.map((id) => stored.get(id));
       }, readLimits);
       this.#gets.set(collection, gets);

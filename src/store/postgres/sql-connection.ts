@@ -1,6 +1,7 @@
 // Reads PostgreSQL for extras and operations, on connections that no batch uses.
 
-import type { Contract } from "../../contract/contract.ts";
+import { type Contract, collectionOf } from "../../contract/contract.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
 import { type FoundQuery, type FoundTexts, foundWork } from "../shared/found-plants.ts";
 import type { ListQuery } from "../shared/list-scan.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type ReadConnection,
 } from "../shared/page.ts";
 import { ContractChanged } from "../shared/plant-edit.ts";
+import { plantsStatement, type StoredRow } from "../shared/plant-rows.ts";
 import type { SqlWork } from "../shared/sql-work.ts";
 import { SqlTimeout, type SqlValue, sqlMsMaxDefault, WrongStatement } from "../sql-connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
@@ -19,7 +21,7 @@ import { DatabaseError, types } from "./driver.ts";
 import { errorReason, isOutdated, rejectForOperator } from "./errors.ts";
 import type { Statement } from "./host-pool.ts";
 import { Primary } from "./primary.ts";
-import { runWork } from "./sql-work.ts";
+import { runWork, toStatement } from "./sql-work.ts";
 import { writtenPageWork } from "./written-page.ts";
 
 /** The object identifiers of int8, int2 and int4. */
@@ -61,6 +63,12 @@ export class PostgresSqlConnection implements ReadConnection {
   ): Promise<Row[]> {
     const [rows] = await this.#read([{ text: sql, values: [...parameters] }], msMax);
     return rows as Row[];
+  }
+
+  async get(table: string, ids: readonly PlantId[]): Promise<readonly StoredRow[]> {
+    const statement = plantsStatement(collectionOf(this.#contract, table), ids);
+    const [rows] = await this.#read([toStatement(statement)]);
+    return rows as StoredRow[];
   }
 
   find(query: FoundQuery): Promise<FoundTexts> {

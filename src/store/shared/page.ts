@@ -57,8 +57,11 @@ export interface ReadConnection extends SqlConnection {
   /** How many are sent at the same time where each is short: others wait until they have ended. */
   readonly shortCallsMax: number;
 
-  /** Reads single plants. */
+  /** Reads single plants, as responses have them. */
   find(query: FoundQuery): Promise<FoundTexts>;
+
+  /** Reads the rows of single plants: see plantsStatement. */
+  get(table: string, ids: readonly PlantId[]): Promise<readonly StoredRow[]>;
 
   /** Reads a page. Once `ms` have passed, it has what was found. */
   page(query: PageQuery, ms: number): Promise<Page>;

@@ -22,7 +22,7 @@ export async function openReadConnection(
   const worker = new WorkerClient<typeof openReadThread>(new URL("./sql-worker", import.meta.url), {
     name: "sql",
     // ListReads makes at most shortCallsMax at the same time, and groups of reads are two.
-    short: ["page", "count", "find"],
+    short: ["page", "count", "find", "get"],
     // One that cannot start rejects here.
     onFailed: (error) => isOpen && onFailed(error),
   });
@@ -38,6 +38,7 @@ export async function openReadConnection(
     ...sqliteTraits,
     query: reader.query,
     find: reader.find,
+    get: reader.get,
     page: reader.page,
     count: reader.count,
     async [Symbol.asyncDispose]() {

@@ -1,6 +1,7 @@
 // Runs statements that read in the thread that has the database: those of a SqlConnection.
 
-import type { Contract } from "../../contract/contract.ts";
+import { type Contract, collectionOf } from "../../contract/contract.ts";
+import type { PlantId } from "../../contract/plant-id.ts";
 import { type FoundQuery, type FoundTexts, foundWork } from "../shared/found-plants.ts";
 import type { ListQuery } from "../shared/list-scan.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type ReadConnection,
 } from "../shared/page.ts";
 import { ContractChanged } from "../shared/plant-edit.ts";
+import { plantsStatement, type StoredRow } from "../shared/plant-rows.ts";
 import { SqlTimeout, type SqlValue, sqlMsMaxDefault, WrongStatement } from "../sql-connection.ts";
 import { Database } from "./driver.ts";
 import { readError, wrongStatement } from "./errors.ts";
@@ -68,6 +70,11 @@ export class SqlReader implements ReadConnection {
         throw wrongStatement(error, sql) ?? error;
       }
     });
+  }
+
+  get(table: string, ids: readonly PlantId[]): Promise<StoredRow[]> {
+    const { sql, parameters } = plantsStatement(collectionOf(this.#contract, table), ids);
+    return this.query(sql, parameters);
   }
 
   async find(query: FoundQuery): Promise<FoundTexts> {
