@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { checkProgram, generateTypes } from "../../support/npm-packages.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
-import { settled } from "../../support/settled.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const resources = new AsyncDisposableStack();
@@ -55,14 +54,16 @@ afterAll(() => resources.disposeAsync());
 
 test("the types are those of the description, with bigints", async () => {
   await checkProgram(folder, program);
-  for (const [text, replacement, message] of [
+  const wrong = [
     ['guest: "Grace"', "guest: 2n", "Type 'bigint' is not assignable to type 'string'"],
     ["limit: 1,", 'limit: "1",', "Type 'string' is not assignable to type 'number | bigint | undefined'"],
-    ["data.visitId", "data.id", "Property 'id' does not exist"],
+    ["data.guest", "data.id", "Property 'id' does not exist"],
     ["visitId: number |", "visitId: ", "Type 'number' is not assignable to type 'bigint'"],
     ['GET("/visits/{visitId}"', 'GET("/visit"', "Argument of type '\"/visit\"' is not assignable"],
-  ] as const)
-    expect(await settled(checkProgram(folder, program.replace(text, replacement)))).toThrow(message);
+  ] as const;
+  const changed = wrong.reduce((text, [right, replacement]) => text.replace(right, replacement), program);
+  const errors = await checkProgram(folder, changed).then(() => "", String);
+  expect(wrong.filter(([, , message]) => !errors.includes(message))).toEqual([]);
 });
 
 test("ids that the server chose keep all of their digits", async () => {

@@ -93,28 +93,6 @@ test("errors with a nested object, and those of Prefer, have the contract's shap
   });
 });
 
-test("a missing token names every header that takes one", async () => {
-  using folder = new TemporaryFolder();
-  await using store = await sandboxWith(folder, {
-    body: thing,
-    more: {
-      security: [{ token: [] }, { key: [] }],
-      components: {
-        securitySchemes: {
-          token: { type: "http", scheme: "bearer" },
-          key: { type: "apiKey", in: "header", name: "X-Key" },
-        },
-      },
-    },
-  });
-  const { status, headers, text: body } = await store.request("POST", "/things", "{}", {});
-  expect([status, headers.get("www-authenticate")]).toEqual([
-    401,
-    'Bearer realm="plantstore", ApiKey realm="plantstore", header="X-Key"',
-  ]);
-  expect(body).toContain("Authorization: Bearer <ACCESS_TOKEN> or X-Key: <ACCESS_TOKEN>");
-});
-
 test("an error that is described without a body has the shape of the others, also in the served document", async () => {
   using folder = new TemporaryFolder();
   await using store = await sandboxWith(folder, {

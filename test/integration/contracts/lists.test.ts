@@ -51,22 +51,6 @@ async function fiveThings(...described: Parameters<typeof thingsWith>) {
 const namesOf = (things: unknown) => (things as { name: string }[]).map(({ name }) => name).join("");
 
 describe("the page of a list", () => {
-  test("by skip and limit", async () => {
-    await using things = await fiveThings(
-      [
-        ["skip", integer],
-        ["limit", integer],
-      ],
-      listed,
-    );
-    for (const [query, names] of [
-      ["?skip=2&limit=2", "cd"],
-      ["?skip=4", "e"],
-      ["?skip=6", ""],
-    ] as const)
-      expect(namesOf(await things.list(query))).toBe(names);
-  });
-
   test("by a page from 0, with what Spring says of it", async () => {
     const page = objectOf({
       content: listed,

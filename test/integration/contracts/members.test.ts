@@ -1,12 +1,11 @@
 // A collection whose ids are UUIDs, with replacements and merge patches, on every engine.
 
 import { describe, expect, test } from "bun:test";
-import { servedDocument } from "../../../src/docs-page/served-document.ts";
 import { clientEditor } from "../../../src/plants/edit-one.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
-import { onlyCollection, readSingle } from "../../support/contracts.ts";
+import { onlyCollection } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { send, sendTo } from "../../support/http.ts";
 import { startInProcess } from "../../support/in-process-server.ts";
@@ -158,23 +157,6 @@ for (const engine of engines)
       expect((await request("GET", at)).status).toBe(404);
     });
 
-    test("are changed by many at once without conditions, one after the other", async () => {
-      const { id } = await add({ name: "Ada" });
-      const at = `/members/${id}`;
-      // All of them succeed, and members of different patches do not mix.
-      const answers = await Promise.all(
-        Array.from({ length: 24 }, (_, index) =>
-          request("PATCH", at, { name: `name ${index}`, address: { city: `city ${index}` } }),
-        ),
-      );
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-      const { name, address } = (await request("GET", at)).json as {
-        name: string;
-        address: { city: string };
-      };
-      expect(address.city).toBe(name.replace("name", "city"));
-    });
-
     test("are read as the last acknowledged change left them, on any server", async () => {
       const args = ["--contract", contractFile("members.yaml")];
       await using other = await RunningServer.startInProcess({ database: context.server.database, args });
@@ -259,14 +241,4 @@ test("the history tells a subject of an identity provider from the token of that
     by: "client",
     token: "ci (https://idp.example)",
   });
-});
-
-test("the description has what a change can fail with", async () => {
-  const collection = await readSingle(source);
-  const served = servedDocument(collection, collectionOperations(collection));
-  const patch = served.paths["/members/{id}"]?.patch;
-  const { 400: invalid, 412: failed } = patch?.responses ?? {};
-  expect(invalid?.description).not.toContain("40009");
-  expect(failed?.description).toContain("41200");
-  expect(patch?.requestBody?.content["application/merge-patch+json"]?.examples).toBeDefined();
 });

@@ -8,8 +8,8 @@ import fc from "fast-check";
 import { Contents } from "../../../packages/conformance/src/requests/contents.ts";
 import { rulesFor } from "../../../packages/conformance/src/rules/all-rules.ts";
 import { bearerAccess } from "../../../src/contract/access.ts";
-import type { Plant, Representation } from "../../../src/contract/contract.ts";
-import { parsePlantJson, plantJson, responseJson } from "../../../src/contract/plant.ts";
+import type { Plant } from "../../../src/contract/contract.ts";
+import { plantJson } from "../../../src/contract/plant.ts";
 import { toEntries } from "../../../src/store/plant-store.ts";
 import { checkConformance, ofEngines, reportText } from "../../support/conformance.ts";
 import { ConsoleClient } from "../../support/console.ts";
@@ -17,9 +17,7 @@ import { contractFile } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
-import { send } from "../../support/http.ts";
 import { anyPlantOf } from "../../support/random.ts";
-import { RunningSandbox } from "../../support/sandbox.ts";
 import { runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported, openedStore } from "../../support/stored-plants.ts";
 
@@ -174,31 +172,3 @@ for (const engine of engines.filter(({ name }) => name !== "sqlite"))
       if (failed.length > 0) throw new Error(reportText(report));
     });
   });
-
-test("are served by a sandbox, with outcomes by their fields and examples", async () => {
-  await using sandbox = await RunningSandbox.startInProcess({ args: ["--contract", path] });
-  const create = (body: string, headers: Record<string, string> = {}) =>
-    send(`${sandbox.url}/parcels`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${sandbox.token}`, "Content-Type": "application/json", ...headers },
-      body,
-    });
-  expect(await create(full)).toMatchObject({ status: 201, text: returned });
-  expect((await create(full, { Prefer: "example=conflict" })).json).toMatchObject({ error: 40009 });
-  const rule = { match: { body: { status: "sent", Größe: "ß" } }, outcome: { error: 50300 } };
-  expect((await sandbox.control("POST", "/rules", JSON.stringify(rule))).status).toBe(201);
-  expect((await create(full)).status).toBe(503);
-  expect((await create(full.replace('"Größe":"ß"', '"Größe":"x"'))).status).toBe(400);
-  // Not by sandbox.control, whose Ajv takes __proto__ for undescribed.
-  const stored = await fetch(`${sandbox.controlUrl}/parcels/9007199254740993`);
-  expect(await stored.text()).toBe(full);
-});
-
-test("a body is the same parcel in any form, and another one in any field", () => {
-  const parsed = parsePlantJson(parcels, full);
-  if (!("values" in parsed)) throw new Error(parsed.message);
-  expect(plantJson(parcels, parsed)).toBe(full);
-  expect(responseJson(parcels, parcels.operations.create.response as Representation, parsed)).toBe(returned);
-  const long = parsePlantJson(parcels, `${" ".repeat(5_000)}${full.replaceAll('":', '" : ')}`);
-  expect(long).toEqual(parsed);
-});

@@ -4,7 +4,6 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { OperatorError } from "../../../src/base/operator-error.ts";
-import type { Description } from "../../../src/docs-page/description.ts";
 import { toExactJson } from "../../../src/json/exact-json.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
 import {
@@ -15,7 +14,6 @@ import {
   tokenHeaders,
 } from "../../support/contract-sandbox.ts";
 import { contractServer } from "../../support/contract-server.ts";
-import { readSingle } from "../../support/contracts.ts";
 import { jsonOf, objectOf, readThings, thingsDocument } from "../../support/descriptions.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -171,59 +169,6 @@ test("a retry has its Location, and the time of a change in a property that was 
   expect([again, got]).toEqual([after, after]);
 });
 
-test("creates are completed with their batch, so that a trace has its commit", async () => {
-  using folder = new TemporaryFolder();
-  const store = await openedStore(`sqlite:${folder.file("bookings.db")}`, unexpected, { text });
-  await using server = await startInProcess({ store });
-  const token = await server.createToken();
-  const book = () => sendJson(`${server.url}/bookings`, "POST", '{"cabin":"Beech"}', tokenHeaders(token));
-  const bookSome = async () => {
-    for (let count = 0; count < 20; count++) await book();
-  };
-  await Promise.all(Array.from({ length: 10 }, bookSome));
-  let open = 0;
-  for (const event of server.events) {
-    if (event.kind === "requestCompleted") open--;
-    if (event.kind !== "batchCommitted") continue;
-    expect(open).toBe(0);
-    open = event.plants;
-  }
-  expect(open).toBe(0);
-});
-
-test("pages by offset, from 0, and whether there are more", async () => {
-  using folder = new TemporaryFolder();
-  const offset = text
-    .replace(
-      "{ name: page, in: query, schema: { type: integer, minimum: 1, default: 1 } }",
-      "{ name: offset, in: query, schema: { type: integer } }",
-    )
-    .replace("required: [data, page, total]", "required: [data, offset, hasMore]")
-    .replace(
-      "page: { type: integer }",
-      "offset: { type: integer }\n                  hasMore: { type: boolean }",
-    );
-  writeFileSync(folder.file("offset.yaml"), offset);
-  await using store = await sandboxOf(folder.file("offset.yaml"));
-  for (const cabin of ["Alder", "Beech", "Larch"])
-    await store.request("POST", "/bookings", JSON.stringify({ cabin }));
-  const pages: unknown[] = [];
-  for (const query of ["limit=2", "limit=2&offset=2", "offset=3"]) {
-    const { json, headers } = await store.request("GET", `/bookings?${query}`);
-    const { data, ...others } = json as { data: { cabin: string }[] };
-    pages.push([data.map(({ cabin }) => cabin), others, headers.get("link")]);
-  }
-  expect(pages).toEqual([
-    [
-      ["Alder", "Beech"],
-      { offset: 0, total: 3, hasMore: true },
-      '</api/bookings?limit=2&offset=2>; rel="next"',
-    ],
-    [["Larch"], { offset: 2, total: 3, hasMore: false }, null],
-    [[], { offset: 3, total: 3, hasMore: false }, null],
-  ]);
-});
-
 test("a page that cannot be cut short is refused where it is too large", async () => {
   using folder = new TemporaryFolder();
   writeFileSync(folder.file("long.yaml"), text.replace("maxLength: 50", "maxLength: 600000"));
@@ -251,62 +196,6 @@ test("a page that would leave out what the limit asks for is refused, and a smal
   expect((await store.request("GET", "/bookings?limit=5000")).json).toMatchObject({
     detail: "A page has at most 1000 bookings, and there are more; ask for fewer with limit.",
   });
-});
-
-test("parameters that are references, and members that every object inherits", async () => {
-  using folder = new TemporaryFolder();
-  const changed = text
-    .replace(
-      "schema: { type: integer, minimum: 1, default: 1 }",
-      'schema: { $ref: "#/components/schemas/Page" }',
-    )
-    .replace(
-      "    Problem:\n      type",
-      "    Page: { type: integer, minimum: 1, default: 1 }\n    Problem:\n      type",
-    )
-    .replace(
-      "total: { type: integer }",
-      "total: { type: integer }\n                  constructor: { type: integer }",
-    )
-    .replace("application/problem+json:", '"application/problem+json; x=\\n":');
-  writeFileSync(folder.file("changed.yaml"), changed);
-  await using store = await sandboxOf(folder.file("changed.yaml"));
-  expect(store.collection.list).toMatchObject({ paging: "page", firstPage: 1 });
-  expect((await store.request("GET", "/bookings")).text).toBe('{"data":[],"page":1,"total":0}');
-  const { headers } = await store.request("GET", "/nothing");
-  expect(headers.get("content-type")).toBe("application/problem+json");
-});
-
-test("what cannot be filled is not served, and said", async () => {
-  const reasonFor = async (changed: string) => {
-    const { notes, operations } = await readSingle({ text: changed });
-    const note = notes.find((each) => each.includes("is not served, as"));
-    return [note?.replace(/ \(at .*/, ""), operations.list ?? operations.get];
-  };
-  expect(await reasonFor(text.replace("required: [data, page, total]", "required: [data, links]"))).toEqual([
-    'GET /bookings is not served, as nothing fits the "links" of its response: it responds with 501',
-    expect.objectContaining({ operationId: "getBooking" }),
-  ]);
-  const price = text.replace(
-    'schema: { $ref: "#/components/schemas/Booking" }\n              example',
-    "schema: { type: object, required: [price] }\n              example",
-  );
-  expect((await reasonFor(price))[0]).toBe(
-    'GET /bookings/{id} is not served, as its response requires "price", which the body does not have: it responds with 501',
-  );
-});
-
-test("the description names only JSON, and the paging that the contract has", async () => {
-  await using store = await sandboxOf(path);
-  expect(store.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
-    "a body of application/xml is not read",
-  ]);
-  const { json } = await store.request("GET", "/openapi.json");
-  const { paths } = json as Description;
-  const { get, post } = paths["/bookings"] ?? {};
-  expect(Object.keys(post?.requestBody?.content ?? {})).toEqual(["application/json"]);
-  expect(get?.parameters?.map(({ name }) => name)).toEqual(["page", "limit"]);
-  expect(post?.responses["201"]?.headers).toHaveProperty("Location");
 });
 
 test("paths whose segments have texts and several parameters take no requests of their neighbours", async () => {

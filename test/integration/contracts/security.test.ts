@@ -102,7 +102,7 @@ test("the documentation asks for what the contract does", async () => {
   expect(info.description).toContain("`X-API-Key: <ACCESS_TOKEN>`");
   const text = await (await fetch(`${store.url}/`)).text();
   expect(text).toContain('data-schemes="[&quot;key&quot;]"');
-  expect(text).toContain(`send it as <code>X-API-Key: ${store.token}</code>`);
+  expect(text).toContain(`<code>X-API-Key: ${store.token}</code>`);
 });
 
 test("a contract without security takes every request, and counts them as one caller", async () => {
@@ -287,13 +287,4 @@ test("Basic credentials have the token as the password of any user", async () =>
   const document = (await sendJson(`${server.url}/openapi.json`, "GET", undefined, {})).json as Description;
   const { security } = document.paths["/things"]?.post ?? {};
   expect(security).toEqual([{ basic: [] }]);
-});
-
-test("a sandbox takes Basic credentials with any password", async () => {
-  using folder = new TemporaryFolder();
-  await Bun.write(folder.file("things.json"), JSON.stringify(basicThings));
-  await using store = await sandboxOf(folder.file("things.json"));
-  for (const headers of [basicHeader("ada:anything"), basicHeader("ada:")])
-    expect((await store.request("POST", "/things", '{"id":1}', headers)).status).toBe(200);
-  expect((await store.request("POST", "/things", '{"id":1}', {})).status).toBe(401);
 });

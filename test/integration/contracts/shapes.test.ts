@@ -9,23 +9,6 @@ import type { Description } from "../../../src/docs-page/description.ts";
 import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
-test("a pet store", async () => {
-  await using store = await sandboxOf(contractFile("pets.yaml"));
-  expect(store.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
-    "the header field x-next is not sent",
-  ]);
-  const pet = '{"id":1,"name":"Rex","tag":null}';
-  const created = await store.request("POST", "/pets", pet);
-  expect([created.status, created.text, created.headers.get("content-type")]).toEqual([201, "", null]);
-  expect(created.headers.get("location")).toBe("/v1/pets/1");
-  expect((await store.request("GET", "/pets?limit=1")).text).toBe(`[${pet}]`);
-  expect((await store.request("GET", "/pets/1")).text).toBe(pet);
-  expect(await store.request("DELETE", "/pets/1")).toMatchObject({
-    status: 405,
-    text: '{"code":40500,"message":"DELETE is not offered at /v1/pets/1. Send GET /v1/pets/1."}',
-  });
-});
-
 test("a store of planets", async () => {
   await using store = await sandboxOf(contractFile("planets.json"));
   expect(store.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([

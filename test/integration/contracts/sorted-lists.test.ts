@@ -191,7 +191,7 @@ const fittingAll =
       return own === null ? test === "ne" : tests[test]?.(compare(name, own, value)) === true;
     });
 
-const runs = { numRuns: 100, endOnFailure: true };
+const runs = { numRuns: 50, endOnFailure: true };
 const integerOrder = (one: string, other: string) => byValue(BigInt(one), BigInt(other));
 
 for (const engine of engines)
@@ -218,13 +218,11 @@ for (const engine of engines)
 
     test("by number, with Spring's parameters", () =>
       fc.assert(
-        fc.asyncProperty(orders, fc.integer({ min: 7, max: 40 }), async (terms, size) => {
+        fc.asyncProperty(orders, fc.nat(4), fc.integer({ min: 7, max: 40 }), async (terms, page, size) => {
           const all = sorted(stored.parts ?? [], terms, bytes).map(({ id }) => id);
           const order = terms.map(([name, isBack]) => `&sort=${name}${isBack ? ",desc" : ""}`).join("");
-          for (let page = 0; page * size < all.length; page++)
-            expect((await list(`/parts?page=${page}&size=${size}${order}`)).ids).toEqual(
-              all.slice(page * size, (page + 1) * size),
-            );
+          const { ids } = await list(`/parts?page=${page}&size=${size}${order}`);
+          expect(ids).toEqual(all.slice(page * size, (page + 1) * size));
         }),
         runs,
       ));
@@ -264,7 +262,7 @@ for (const engine of engines)
             expect([query, ids]).toEqual([query, all]);
             expect(unsorted).toEqual(all.toSorted(integerOrder));
           }),
-          { numRuns: 300, endOnFailure: true },
+          { numRuns: 80, endOnFailure: true },
         ),
       60_000,
     );
@@ -368,7 +366,7 @@ for (const engine of engines)
             expect(found.filter((id) => known.has(id))).toEqual(all);
             expect(new Set(found).size).toBe(found.length);
           }),
-          { numRuns: 40, endOnFailure: true },
+          { numRuns: 12, endOnFailure: true },
         ),
       60_000,
     );
@@ -446,7 +444,7 @@ for (const engine of engines)
             expect(count).toBe(right.length);
           },
         ),
-        { numRuns: 250, endOnFailure: true },
+        { numRuns: 40, endOnFailure: true },
       );
     }, 120_000);
   });

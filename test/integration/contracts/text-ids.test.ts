@@ -2,7 +2,6 @@
 // engine.
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
 import { idFormatOf } from "../../../src/contract/plant-id.ts";
 import { CreateKey, idMaker } from "../../../src/plants/new-ids.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
@@ -10,7 +9,6 @@ import { contractServer } from "../../support/contract-server.ts";
 import { readSingle } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import type { Answer } from "../../support/http.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { settled } from "../../support/settled.ts";
 
 const path = contractFile("codes.yaml");
@@ -113,24 +111,6 @@ for (const engine of engines)
       expect((await request("POST", "/parts", { code: `${"\u00e4".repeat(127)}a`, name: "x" })).status).toBe(
         200,
       );
-    });
-
-    test("are edited by commands, and imported and exported as CSV", async () => {
-      for (const code of ["y", "\u{1f332}"]) await add(code);
-      const updated = await command("update", "y", "--price", "2");
-      expect([updated.exitCode, updated.stderr]).toEqual([0, expect.stringContaining("part y: price")]);
-      expect((await command("delete", "\u{1f332}", "not there")).stderr).toContain(
-        "there is no part with the id not there",
-      );
-      const csv = (await command("export", "--format", "csv")).stdout;
-      expect(csv).toContain("\na\tb,");
-      await using place = await engine.createTestStore(source);
-      using folder = new TemporaryFolder();
-      const file = folder.file("parts.csv");
-      writeFileSync(file, csv);
-      await using copy = await RunningServer.startInProcess({ ...place, args: ["--contract", path] });
-      expect((await copy.command("import", file)).stderr).toContain("0 rejected");
-      expect((await copy.command("export", "--format", "csv")).stdout).toBe(csv);
     });
   });
 

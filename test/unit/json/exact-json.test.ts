@@ -64,3 +64,14 @@ test.each(["{1e9:2}", "[1e9", "1.2.3e4", '"1e9', "1e9 2", "[01e5]", "[1e]", "-",
     expect(() => parseExactJson(text)).toThrow(SyntaxError);
   },
 );
+
+test("digits are kept where JSON cannot be written with them, as on Node.js 20", () => {
+  const { rawJSON } = JSON;
+  try {
+    Reflect.deleteProperty(JSON, "rawJSON");
+    const value = { a: [2n ** 63n, exactNumber("12345678901234567.89"), 'x"1', 1.5] };
+    expect(toExactJson(value)).toBe('{"a":[9223372036854775808,1234567890123456789e-2,"x\\"1",1.5]}');
+  } finally {
+    Object.assign(JSON, { rawJSON });
+  }
+});
