@@ -4,7 +4,13 @@
 // known to see. The exit code is 1 if one was not seen that should be.
 
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { PostgresServer } from "../../support/postgres.ts";
+import { dirname } from "node:path";
+import {
+  ClusterTemplate,
+  clusterTemplateVariable,
+  PostgresServer,
+  postgresProgramsVariable,
+} from "../../support/postgres.ts";
 import { copyRepository } from "../../support/repository-copy.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { readMutants } from "./mutants.ts";
@@ -22,8 +28,15 @@ using folder = new TemporaryFolder();
 const copy = folder.file("copy");
 await copyRepository(copy);
 symlinkSync(`${root}node_modules`, `${copy}/node_modules`);
-// One server for all runs.
-await using postgres = await PostgresServer.start({ max_connections: "400" });
+// One server for all runs, and what theirs are copies of.
+using template = new ClusterTemplate();
+await using postgres = await PostgresServer.start({ max_connections: "400" }, template);
+const environment = {
+  ...process.env,
+  PLANTSTORE_TEST_POSTGRES: postgres.url,
+  [clusterTemplateVariable]: template.path,
+  [postgresProgramsVariable]: dirname(template.programs.postgres),
+};
 
 /** A mutant that makes a test wait for ever is seen by its time-out, or that of the run if it spins. */
 const options = ["--bail", "--timeout=60000"];
@@ -37,7 +50,7 @@ async function firstFailure(paths: readonly string[]): Promise<string | undefine
   const run = needsRunner ? ["test/runner/run-tests.ts", "test"] : ["test"];
   const child = Bun.spawn([process.execPath, ...run, ...options, ...only], {
     cwd: copy,
-    env: { ...process.env, PLANTSTORE_TEST_POSTGRES: postgres.url },
+    env: environment,
     stdout: "pipe",
     stderr: "pipe",
     // A signal that the runner passes on to the tests.
