@@ -133,19 +133,19 @@ test("VALUES: a batch may have more values than a statement has parameters", asy
   expect([first, ...new Set(others)]).toEqual(["unchanged", "created"]);
 });
 
-test("a plant that is deleted while it is created again is created", async () => {
+test("a plant that is deleted while it is created again is created, unless that happens ten times more", async () => {
   await using engine = await Engine.start("");
   await engine.create(ids(1n));
   // The row is there for the INSERT, and gone for the SELECT after it.
   await engine.inSession(
     `CREATE FUNCTION vanish() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
        DELETE FROM plants WHERE id = NEW.id;
-       IF FOUND THEN RETURN NULL; END IF;
+       IF FOUND OR NEW.id = 3 THEN RETURN NULL; END IF;
        RETURN NEW;
      END $$;
      CREATE TRIGGER vanish BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION vanish()`,
   );
-  expect(await engine.create(ids(1n, 2n))).toEqual(["created", "created"]);
+  expect(await engine.create(ids(1n, 2n, 3n))).toEqual(["created", "created", "unavailable"]);
 });
 
 async function preparedNames(engine: Engine): Promise<unknown[]> {
