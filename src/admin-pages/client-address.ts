@@ -1,5 +1,5 @@
 // Finds the address of a client: the peer of its connection or, if that is a trusted proxy, the
-// address in the proxy's Forwarded (RFC 7239) or X-Forwarded-For field.
+// address in the proxy's X-Forwarded-For field.
 
 import type { IPv4, IPv6 } from "ipaddr.js";
 
@@ -7,7 +7,6 @@ type Address = IPv4 | IPv6;
 
 // Loaded on first use: most servers have neither a proxy nor a password.
 const ipaddr = () => require("ipaddr.js") as typeof import("ipaddr.js");
-const forwardedParse = () => require("forwarded-parse") as typeof import("forwarded-parse");
 
 /** A network address and the length of its prefix. */
 type AddressRange = [Address, number];
@@ -52,8 +51,7 @@ export class TrustedProxies {
 
   /**
    * The rightmost address that does not belong to a trusted proxy: proxies append, so that anything
-   * a client has forged is further left. Fields that are malformed, have no address, or disagree
-   * are ignored, as most proxies set one of the two and forward the other unchanged.
+   * a client has forged is further left. A field that is malformed is ignored.
    *
    * @param peer the address at the other end of the connection.
    */
@@ -61,16 +59,9 @@ export class TrustedProxies {
     if (this.#ranges.length === 0) return peer;
     const address = parseAddress(peer);
     if (address === undefined) return peer;
-    const own = address.toString();
-    if (!this.#isTrusted(address)) return own;
-    const forwarded = headers.get("forwarded");
-    const forwardedFor = headers.get("x-forwarded-for");
-    const clients = [
-      ...(forwarded === null ? [] : [this.#client(forwardedNodes(forwarded))]),
-      ...(forwardedFor === null ? [] : [this.#client(forwardedFor.split(","))]),
-    ];
-    const [first] = clients;
-    return first !== undefined && clients.every((one) => one === first) ? first : own;
+    const forwarded = headers.get("x-forwarded-for");
+    if (forwarded === null || !this.#isTrusted(address)) return address.toString();
+    return this.#client(forwarded.split(",")) ?? address.toString();
   }
 
   /** The rightmost node that is not trusted; the leftmost if all are. */
@@ -88,16 +79,7 @@ export class TrustedProxies {
   }
 }
 
-/** The `for` parameter of each element of a Forwarded field, or ""; [] if it is malformed. */
-function forwardedNodes(text: string): string[] {
-  try {
-    return forwardedParse()(text).map((element) => element.for ?? "");
-  } catch {
-    return [];
-  }
-}
-
-/** The address of a node (RFC 7239, section 6); undefined for `unknown` or an obfuscated node. */
+/** The address of a node, which may have a port; undefined for any other text. */
 function parseNode(node: string): Address | undefined {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\w+)?$/.exec(node) ?? [];
   return parseAddress(bracketed ?? plain ?? node);

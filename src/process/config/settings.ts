@@ -170,7 +170,7 @@ const admin = {
   ),
   trustedProxies: setting(
     "--trusted-proxies <addresses>",
-    "addresses or ranges, separated by commas, of proxies in front of the admin listener whose Forwarded or X-Forwarded-For is trusted",
+    "addresses or ranges, separated by commas, of proxies in front of the admin listener whose X-Forwarded-For is trusted",
     parseAddressRanges,
   ),
 } satisfies Settings;

@@ -155,7 +155,7 @@ test("the headers of a trusted proxy tell clients apart, and those of other peer
     for (let forged = 1; forged <= 5; forged++)
       expect(await attempt("wrong", { "X-Forwarded-For": `192.0.2.${forged}, 198.51.100.7` })).toBe(403);
     expect(await attempt(password, { "X-Forwarded-For": "192.0.2.9, 198.51.100.7" })).toBe(429);
-    expect(await attempt(password, { Forwarded: 'for="[2001:db8::1]:4711"' })).toBe(expected);
+    expect(await attempt(password, { "X-Forwarded-For": "[2001:db8::1]:4711" })).toBe(expected);
     expect(await attempt(password, { "X-Forwarded-For": "203.0.113.5" })).toBe(expected);
   }
 });

@@ -26,23 +26,8 @@ test.each([
   expect(clientAddress({ "X-Forwarded-For": value })).toBe(address);
 });
 
-test.each([
-  ["for=192.0.2.1", "192.0.2.1"],
-  ['for="[2001:db8:cafe::17]:4711"', "2001:db8:cafe::17"],
-  ["for=192.0.2.9, for=192.0.2.1, for=10.1.1.1", "192.0.2.1"],
-  ['for="10.2.2.2, 192.0.2.9", for=192.0.2.1', "192.0.2.1"],
-  ["for=192.0.2.1, for=_hidden", "10.0.0.1"],
-  ["for=192.0.2.1, proto=https", "10.0.0.1"],
-  // A client has sent an unclosed quote, to which its proxy has appended.
-  ['for="192.0.2.9, for=192.0.2.1', "10.0.0.1"],
-  ['for=192.0.2.9, for=", for="[2001:db8::1]:443"', "10.0.0.1"],
-  ["", "10.0.0.1"],
-])("Forwarded: %p is %s", (value, address) => {
-  expect(clientAddress({ Forwarded: value })).toBe(address);
-});
-
 test("headers of a peer that is not a trusted proxy are ignored, and all headers are optional", () => {
-  const forged = { "X-Forwarded-For": "192.0.2.1", Forwarded: "for=192.0.2.1" };
+  const forged = { "X-Forwarded-For": "192.0.2.1" };
   expect(clientAddress(forged, "198.51.100.7")).toBe("198.51.100.7");
   expect(clientAddress(forged, "2001:db8::7")).toBe("2001:db8::7");
   expect(clientAddress(forged, "")).toBe("");
@@ -53,25 +38,11 @@ test("headers of a peer that is not a trusted proxy are ignored, and all headers
   expect(none.clientAddress(new Request("http://x/", { headers: forged }), "127.0.0.1")).toBe("127.0.0.1");
 });
 
-test("two headers must agree: a proxy sets one of them and forwards the other", () => {
-  expect(clientAddress({ "X-Forwarded-For": "192.0.2.1", Forwarded: "for=192.0.2.1" })).toBe("192.0.2.1");
-  expect(clientAddress({ "X-Forwarded-For": "192.0.2.1", Forwarded: "for=192.0.2.9" })).toBe("10.0.0.1");
-  expect(clientAddress({ "X-Forwarded-For": "192.0.2.1", Forwarded: "for=_x" })).toBe("10.0.0.1");
-  expect(clientAddress({ "X-Forwarded-For": "_x", Forwarded: "for=192.0.2.1" })).toBe("10.0.0.1");
-});
-
 test("a field of 64 KiB is parsed in a tenth of a second", () => {
-  const values = [`${"10.0.0.1,".repeat(7_200)}192.0.2.1`, 'for="'.repeat(13_000)];
-  for (const start of ["", "for=a", "for=a;", '"', "["])
-    values.push(
-      `${start}${" ".repeat(65_000)}"`,
-      `${start}${"1".repeat(65_000)}"`,
-      `${start}${":".repeat(65_000)}"`,
-    );
-  for (const value of values)
-    for (const name of ["X-Forwarded-For", "Forwarded"]) {
-      expectProcessorMs(100, () => clientAddress({ [name]: value }));
-    }
+  const values = [`${"10.0.0.1,".repeat(7_200)}192.0.2.1`];
+  for (const start of ["", '"', "["])
+    for (const filling of [" ", "1", ":"]) values.push(`${start}${filling.repeat(65_000)}"`);
+  for (const value of values) expectProcessorMs(100, () => clientAddress({ "X-Forwarded-For": value }));
   expect(clientAddress({ "X-Forwarded-For": values[0] ?? "" })).toBe("192.0.2.1");
 });
 
