@@ -152,52 +152,27 @@ for (const engine of engines) {
     });
   });
 
-  test(`${engine.name}: the files of an export are what is stored at any size, and only their owner can read them`, async () => {
+  test(`${engine.name}: the files of an export are whole, and only their owner can read them`, async () => {
     await using place = await engine.createTestStore(estate);
     using folder = new TemporaryFolder();
     await createStore(place.database, estate);
     const from = commandsOf(place.database);
-    const counts = [0, 1, 119, 121, 1_000, 5_000];
     const senders = Array.from({ length: 5_000 }, (_, index) => "é".repeat(index % 40) || "A");
-    const formats = {
-      ndjson: { header: "", line: (id: number, sender = "") => `{"id":${id},"sender":"${sender}"}\n` },
-      csv: { header: "id,sender,weight,status\n", line: (id: number, sender = "") => `${id},${sender},,\n` },
+    const texts = {
+      ndjson: senders.map((sender, id) => `{"id":${id},"sender":"${sender}"}\n`).join(""),
+      csv: `id,sender,weight,status\n${senders.map((sender, id) => `${id},${sender},,\n`).join("")}`,
     };
-    const textOf = (format: keyof typeof formats, count: number) => {
-      const { header, line } = formats[format];
-      return (
-        header +
-        senders
-          .slice(0, count)
-          .map((sender, id) => line(id, sender))
-          .join("")
+    await from("import - --collection parcels", texts.ndjson);
+    for (const [format, text] of Object.entries(texts)) {
+      const out = folder.file(format);
+      expect(await from(`export --all ${out} --format ${format} --quiet`)).toMatchObject({ exitCode: 0 });
+      const file = join(out, `parcels.${format}`);
+      // Not the texts themselves, whose difference would fill the screen.
+      expect(readFileSync(file, "utf8") === text).toBe(true);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect((await from(`import --all ${out}`)).stderr).toContain(
+        `parcels.${format}: 0 created, 5,000 already stored, 0 rejected`,
       );
-    };
-    for (const count of counts) {
-      if (count > 0) await from("import - --collection parcels", textOf("ndjson", count));
-      for (const format of ["ndjson", "csv"] as const) {
-        const out = folder.file(`${format}-${count}`);
-        expect(await from(`export --all ${out} --format ${format} --quiet`)).toMatchObject({ exitCode: 0 });
-        const file = join(out, `parcels.${format}`);
-        // Not the texts themselves, whose difference would fill the screen.
-        const isWhole = readFileSync(file, "utf8") === textOf(format, count);
-        expect({ format, count, isWhole }).toEqual({ format, count, isWhole: true });
-        expect(statSync(file).mode & 0o777).toBe(0o600);
-      }
-    }
-    for (const format of ["ndjson", "csv"] as const) {
-      await using other = await engine.createTestStore(estate);
-      await createStore(other.database, estate);
-      const to = commandsOf(other.database);
-      for (const [index, count] of counts.entries()) {
-        const stored = counts[index - 1] ?? 0;
-        const { stderr } = await to(`import --all ${folder.file(`${format}-${count}`)}`);
-        const numbers = [count - stored, stored].map((number) => number.toLocaleString("en"));
-        expect(stderr).toContain(
-          `parcels.${format}: ${numbers[0]} created, ${numbers[1]} already stored, 0 rejected`,
-        );
-      }
-      expect((await to("export --collection parcels")).stdout === textOf("ndjson", 5_000)).toBe(true);
     }
   });
 
