@@ -2,16 +2,11 @@
 // call, which took 35 ms for the times of 50 rows.
 
 const integerFormat = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-const decimalFormat = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
 const timeFormat = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const exactTimeFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "medium" });
 
 export function formatInteger(value: number) {
   return integerFormat.format(value);
-}
-
-export function formatNumber(value: number) {
-  return value >= 100 ? formatInteger(value) : decimalFormat.format(value);
 }
 
 /** Such as "1 plant" and "1,200 plants". */

@@ -26,7 +26,8 @@ interface LogRow {
 export function LogTable({ columns, rows }: { columns: string[]; rows: LogRow[] }) {
   const [openKey, setOpenKey] = useState<string | null>(null);
   return html`
-    <table class="list log">
+    <div class="scroll" tabindex="0" role="region" aria-label="List of requests">
+    <table>
       <thead>
         <tr>
           ${columns.map((column) => html`<th scope="col">${column}</th>`)}
@@ -51,5 +52,6 @@ export function LogTable({ columns, rows }: { columns: string[]; rows: LogRow[] 
         })}
       </tbody>
     </table>
+    </div>
   `;
 }

@@ -12,9 +12,6 @@ import { collection, groupField } from "./shown-contract.ts";
 /** The dialog of a plant has the other fields. */
 const fieldsMax = 5;
 
-/** More columns do not fit: the list scrolls. */
-const textColumnsMax = 5;
-
 export function PlantTable({
   plants,
   linkOf,
@@ -33,9 +30,6 @@ export function PlantTable({
     .toSorted((one, other) => Number(isNested(one)) - Number(isNested(other)))
     .slice(0, fieldsMax - leading.length);
   const shown = [...leading, ...others];
-  /** The columns as wide as their texts: all fields but the first, and the time of creation. */
-  const textColumns = Math.max(1, shown.length);
-  const isWide = textColumns > textColumnsMax;
   /**
    * A click anywhere on a row opens its plant, except on a control, or at the end of a selection of
    * text.
@@ -55,10 +49,10 @@ export function PlantTable({
     html`<button type="button" class="chip" title=${value} aria-label=${`Search for the ${groupLabel()} ${value}`} onClick=${() => group && onFilter(group, value)}>${untrustedText(value)}</button>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label=${`List of ${collection.many}`}>
-      <table class=${`list ${isWide ? "many" : ""}`} style=${{ "--columns": textColumns }}>
+      <table>
         <thead>
           <tr>
-            <th scope="col" class="number id">Id</th>
+            <th scope="col" class="number">Id</th>
             ${shown.map((index) => html`<th scope="col">${labelOf(collection.fields[index]?.name ?? "")}</th>`)}
             <th scope="col">Created</th>
           </tr>
@@ -71,7 +65,7 @@ export function PlantTable({
                   <a href=${linkOf(id)} aria-label=${`${capitalized(collection.one)} ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}><${ShortId} id=${id} /></a>
                 </td>
                 ${collection.title >= 0 && html`<td class="text main"><${FieldValue} index=${collection.title} value=${values[collection.title] ?? null} /></td>`}
-                ${collection.group >= 0 && html`<td class="text tag">${groupChip(values[collection.group] ?? null)}</td>`}
+                ${collection.group >= 0 && html`<td>${groupChip(values[collection.group] ?? null)}</td>`}
                 ${others.map((index) => html`<td class="text"><${FieldValue} index=${index} value=${values[index] ?? null} /></td>`)}
                 <td class="text created">
                   <span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>

@@ -136,7 +136,7 @@ test.concurrent("a wide table scrolls in itself, with short ids, links to what t
     );
     // Short, and copied whole.
     expect((await link.boundingBox())?.width).toBeLessThan(160);
-    await page.evaluate("getSelection().selectAllChildren(document.querySelector('td.id a'))");
+    await page.evaluate("getSelection().selectAllChildren(document.querySelector('td.number a'))");
     expect(await page.evaluate<string>("String(getSelection())")).toBe(booking);
     expect(await link.locator("[title]").getAttribute("title")).toBe(booking);
 
