@@ -21,7 +21,7 @@ import type { SqlWork } from "./sql-work.ts";
 const scalarBytesMax = 41;
 
 /** The plants before a page that is read in one statement. */
-export const shortOffsetMax = 10_000;
+const shortOffsetMax = 10_000;
 
 /** Plants that are counted for each list. */
 const shortCountMax = 20_000;
