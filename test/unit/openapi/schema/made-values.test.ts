@@ -141,6 +141,25 @@ test("what no value fits has none, and recursive schemas end", async () => {
   expect((await made({ A: { type: "string", minLength: 10 ** 9 } })).value).toBeUndefined();
 });
 
+test("a value has at most 500 parts, and 24 levels", async () => {
+  const items = (minItems: number) => ({ type: "array", minItems, items: { const: 1 } });
+  for (const [count, isMade] of [
+    [499, true],
+    [500, false],
+  ] as const)
+    expect([count, (await made({ A: items(count) })).value !== undefined]).toEqual([count, isMade]);
+  const nested = (levels: number) => {
+    let schema: object = { const: 1 };
+    for (let level = 0; level < levels; level++) schema = { type: "array", minItems: 1, items: schema };
+    return schema;
+  };
+  for (const [levels, isMade] of [
+    [24, true],
+    [25, false],
+  ] as const)
+    expect([levels, (await made({ A: nested(levels) })).value !== undefined]).toEqual([levels, isMade]);
+});
+
 test("another value is made each time, where that is asked for", async () => {
   const values = await Promise.all(
     [1, 2, 3].map(() => made({ A: { type: "string", minLength: 20, example: "x" } }, { isDynamic: true })),
