@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { ApiError } from "../../../src/base/errors.ts";
+import { parseOrder } from "../../../src/contract/list-order.ts";
 import { placeOf, toCursor } from "../../../src/plants/sorted-list.ts";
 import { readSingle, shelfFields, shelves } from "../../support/contracts.ts";
 
@@ -25,4 +26,9 @@ test("a cursor with a long value is an id", async () => {
   const contract = await readSingle(shelves({ name, size }));
   const cursorOf = (length: number) => toCursor(contract, terms, { id: 7n, values: ["x".repeat(length)] });
   expect([cursorOf(900), cursorOf(1_000)].map((cursor) => cursor === "7")).toEqual([false, true]);
+});
+
+test("an order has at most eight properties", () => {
+  const ordered = (count: number) => parseOrder(Array(count).fill("name").join(), new Map([["name", 0]]));
+  expect([8, 9].map((count) => ordered(count)?.length)).toEqual([8, undefined]);
 });
