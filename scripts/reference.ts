@@ -71,6 +71,12 @@ const fixedLimits: readonly FixedLimit[] = [
     "import it unpacked",
   ],
   ["process/config/sources.ts", "fileBytesMax", "bytes of a configuration file", "the command fails"],
+  [
+    "console/calls/plant-changes.ts",
+    "plantsMax",
+    "resources that the console changes at once",
+    "select fewer, or import",
+  ],
   ["sandbox/request-log.ts", "requestsMax", "requests in the log of a sandbox", "the oldest are dropped"],
   ["sandbox/request-log.ts", "logBytesMax", "bytes of that log", "the oldest are dropped"],
   ["sandbox/received-request.ts", "bodyBytesMax", "bytes of a body in that log", "it is cut"],

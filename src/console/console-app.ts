@@ -113,7 +113,7 @@ export function consoleApp(
     callsOf(parameters).changes.create(pickStrings(body, "body"), client),
   );
   write("/edits", (body, client, parameters) =>
-    callsOf(parameters).changes.edit(pickStrings(body, "id", "version", "body"), client),
+    callsOf(parameters).changes.edit(pickStrings(body, "plants", "change", "value"), client),
   );
   write("/edits/undo", (body, client, parameters) =>
     callsOf(parameters).changes.undo(pickStrings(body, "run", "id"), client),

@@ -77,7 +77,7 @@ export function Console({
   return html`
     <header class="top">
       <${Brand} />
-      ${collections.length > 1 && html`<nav aria-label="Collections">${collectionChoice(collections)}</nav>`}
+      ${collections.length > 1 && html`<nav class="collections" aria-label="Collections">${collectionLinks(collections)}</nav>`}
       <p class="version">${about !== null && `${about.version} ${engineNames[about.engine] ?? ""}`}</p>
       <p class=${`connection ${isReachable ? "up" : "down"}`} role="status">
         <i aria-hidden="true"></i>${isReachable ? "Live" : "The server is unreachable; retrying."}
@@ -110,17 +110,25 @@ export function Console({
   `;
 }
 
-function collectionChoice(collections: readonly PageCollection[]) {
-  const go = (link: string) => {
-    location.hash = link;
-  };
-  const options = collections.map(({ name, many }) => {
+/** More collections are a list to choose from. */
+const tabsMax = 7;
+
+function collectionLinks(collections: readonly PageCollection[]) {
+  const links = collections.map(({ name, many }) => {
     // DigitalOcean has four kinds of keys.
     const isShared = collections.some((each) => each.name !== name && each.many === many);
     const label = capitalized(many) + (isShared ? ` (${name})` : "");
-    return html`<option value=${collectionAddress(name)} selected=${name === collection.name}>${label}</option>`;
+    return { label, link: collectionAddress(name), isShown: name === collection.name };
   });
-  return html`<select aria-label="Collection" onChange=${onValue(go)}>${options}</select>`;
+  const go = (link: string) => {
+    location.hash = link;
+  };
+  return collections.length > tabsMax
+    ? html`<select aria-label="Collection" onChange=${onValue(go)}>${links.map(({ label, link, isShown }) => html`<option value=${link} selected=${isShown}>${label}</option>`)}</select>`
+    : links.map(
+        ({ label, link, isShown }) =>
+          html`<a href=${link} aria-current=${isShown ? "page" : null}>${label}</a>`,
+      );
 }
 
 export function Brand({ name = contract.service }: { name?: string }) {

@@ -19,6 +19,14 @@ type Plant = NonNullable<Answer<typeof getPlant>>;
 
 type Mode = "shown" | "edited" | "deleted";
 
+/** The texts that an operator has typed; other fields show what is stored, also after it has changed. */
+interface Form {
+  /** The texts that were stored when the form was opened. */
+  readonly opened: Draft;
+  /** In the order of the fields; undefined for one that was not edited. */
+  readonly typed: readonly (string | undefined)[];
+}
+
 export function PlantDialog({
   id,
   onEdited,
@@ -32,7 +40,7 @@ export function PlantDialog({
   const isLoaded = loaded.data !== null || loaded.error !== "";
   const plant = loaded.data?.plant ?? null;
   const [mode, setMode] = useState<Mode>("shown");
-  const [draft, setDraft] = useState<Draft>([]);
+  const [form, setForm] = useState<Form>({ opened: [], typed: [] });
   const { isBusy, error, setError, call } = useCall();
   const show = (next: Mode) => () => {
     setMode(next);
@@ -43,12 +51,16 @@ export function PlantDialog({
     void loaded.reload();
   };
   /** Edits the plant, if it is still the one that this dialog shows. */
-  const edit = ({ version }: Plant, body: () => string) =>
+  const edit = ({ version }: Plant, change: "delete" | "replace", value: () => string) =>
     call(async () => {
-      const made = await post<Answer<PlantChanges["edit"]>>("edits", { id, version, body: body() });
+      const made: Answer<PlantChanges["edit"]> = await post("edits", {
+        plants: `${encodeURIComponent(id)}:${version}`,
+        change,
+        value: value(),
+      });
       await loaded.reload();
-      // The next attempt is compared with what is stored now. What was typed stays.
-      if (!made.isSaved)
+      // The next attempt is compared with what is stored now. What was typed stays, beside what is stored.
+      if (made.left.length > 0)
         throw new Error(
           `${capitalized(collection.one)} ${id} has changed since you opened it. Nothing was saved.`,
         );
@@ -78,11 +90,11 @@ export function PlantDialog({
         <p class="note">A client that sends this id again creates the ${collection.one} again. The deletion can be undone from its history.</p>
         <div class="actions">
           <button type="button" onClick=${show("shown")}>Cancel</button>
-          <button type="button" class="danger" disabled=${isBusy} onClick=${() => edit(stored, () => "")}>Delete the ${collection.one}</button>
+          <button type="button" class="danger" disabled=${isBusy} onClick=${() => edit(stored, "delete", () => "")}>Delete the ${collection.one}</button>
         </div>
       `;
     const startEdit = () => {
-      setDraft(draftOf(stored.values));
+      setForm({ opened: draftOf(stored.values), typed: [] });
       show("edited")();
     };
     return html`
@@ -94,11 +106,20 @@ export function PlantDialog({
   }
 
   function editForm(stored: Plant) {
-    const isUnchanged = draftOf(stored.values).every((text, index) => draft[index] === text);
-    const save = () => !isUnchanged && edit(stored, () => bodyOf(id, draft, stored.values));
+    const texts = draftOf(stored.values);
+    const draft = texts.map((text, index) => form.typed[index] ?? text);
+    const isUnchanged = texts.every((text, index) => draft[index] === text);
+    const setDraft = (next: Draft) =>
+      setForm({ ...form, typed: next.map((text, index) => (text === texts[index] ? undefined : text)) });
+    const notes = texts.map((text, index) =>
+      draft[index] === text || text === form.opened[index]
+        ? undefined
+        : html`Meanwhile stored: ${text === "" ? "nothing" : untrustedText(text)}`,
+    );
+    const save = () => !isUnchanged && edit(stored, "replace", () => bodyOf(id, draft, stored.values));
     return html`
       <form onSubmit=${onSubmit(save)}>
-        <${FieldInputs} draft=${draft} isMultiline onDraft=${setDraft} />
+        <${FieldInputs} draft=${draft} notes=${notes} isMultiline onDraft=${setDraft} />
         <p class="note">If a client sends this id again, its ${collection.one} is compared with the changed one. The change can be undone.</p>
         <div class="actions">
           <button type="button" onClick=${show("shown")}>Cancel</button>

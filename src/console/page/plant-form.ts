@@ -1,5 +1,6 @@
 // Shows the inputs of a plant's fields.
 
+import type { ComponentChildren } from "./library.js";
 import { html } from "./markup.ts";
 import { type Draft, labelOf } from "./plant-draft.ts";
 import { collection } from "./shown-contract.ts";
@@ -8,15 +9,17 @@ import { Choice, TextField } from "./text-field.ts";
 /**
  * An input for each field, by its type. An empty text of an optional one means that it is absent.
  *
- * `autofocus`: that of the first.
+ * `notes`: shown in place of the hints, in the order of the fields. `autofocus`: that of the first.
  */
 export function FieldInputs({
   draft,
+  notes = [],
   isMultiline = false,
   autofocus = false,
   onDraft,
 }: {
   draft: Draft;
+  notes?: readonly ComponentChildren[];
   isMultiline?: boolean;
   autofocus?: boolean;
   onDraft: (draft: Draft) => void;
@@ -30,7 +33,7 @@ export function FieldInputs({
       name: `field-${index}`,
       value: draft[index] ?? "",
       autofocus: autofocus && index === 0,
-      hint,
+      hint: notes[index] ?? hint,
       onText: (text: string) => onDraft(draft.with(index, text)),
     };
     if (input === "boolean" || typeof input === "object") {

@@ -3,20 +3,36 @@
 import type { PlantChanges } from "../calls/plant-changes.ts";
 import { type Answer, get, post } from "./api.ts";
 import { ErrorMessage } from "./dialogs.ts";
+import { formatCount } from "./formats.ts";
 import { useCall, useLoaded } from "./hooks.ts";
 import { useState } from "./library.js";
 import { formatDate, html, untrustedText } from "./markup.ts";
-import { collection } from "./shown-contract.ts";
+import { formatPlants } from "./shown-contract.ts";
 
 type Edit = Answer<PlantChanges["history"]>["edits"][number];
 
-/** Undoes the edits of a plant in a run, and resolves with a sentence about the result. */
-async function undo(run: string, id: string) {
-  const result = await post<Answer<PlantChanges["undo"]>>("edits/undo", { run, id });
-  if (result.isUndone) return "The edit is undone.";
-  if (result.refusal !== null)
-    return `Not undone: the contract of today does not allow it. ${result.refusal}`;
-  return `Not undone: the ${collection.one} ${result.isAsBefore ? "is as before already" : "has changed since"}.`;
+/**
+ * Undoes a run, or its edits of one plant, and resolves with a sentence about the result.
+ *
+ * @param id empty for all plants of the run.
+ */
+export async function undo(run: string, id: string) {
+  const { undone, unchanged, leftCount, refusedCount, refusal } = await post<Answer<PlantChanges["undo"]>>(
+    "edits/undo",
+    {
+      run,
+      id,
+    },
+  );
+  const parts = [
+    `${formatCount(undone, "edit")} undone`,
+    ...(unchanged > 0 ? [`${formatPlants(unchanged)} already as before`] : []),
+    ...(leftCount > 0 ? [`${formatPlants(leftCount)} changed since and left as they are`] : []),
+    ...(refusedCount > 0
+      ? [`${formatPlants(refusedCount)} refused, as the contract of today does not allow what they were`]
+      : []),
+  ];
+  return `${parts.join(", ")}.${refusal === null ? "" : ` ${refusal}`}`;
 }
 
 /** `plant` is what is stored: the list is loaded again when it changes. */

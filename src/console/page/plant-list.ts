@@ -16,6 +16,7 @@ import { labelOf } from "./plant-draft.ts";
 import { PlantTable } from "./plant-table.ts";
 import { filterExamples, parseQuery, withFilter } from "./query.ts";
 import { isFull, type Page, useSearch } from "./search.ts";
+import { Selection } from "./selection.ts";
 import { collection, collectionNamed, formatPlants } from "./shown-contract.ts";
 
 type Count = Answer<PlantCount["read"]>;
@@ -40,8 +41,12 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
   const [query, setQuery] = useState(address.query);
   /** Counts the searches, so that the same one is loaded again when it is submitted again. */
   const [asks, setAsks] = useState(0);
+  /** The ids of the plants whose boxes are checked, also those on other pages. */
+  const [selected, setSelected] = useState(new Set<string>());
   /** Edits in this page, after which the list and the count are loaded again. */
   const [edits, setEdits] = useState(0);
+  /** The versions of the plants as they were last shown, by their ids. */
+  const versions = useRef(new Map<string, string>());
   const own = useRef(collection);
   const section = useRef<HTMLElement>(null);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -57,7 +62,9 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
     [tick, edits, countsLater],
     (found) => found?.plants === null,
   );
+  for (const { id, version } of page?.plants ?? []) versions.current.set(id, version);
   useEffect(() => () => clearTimeout(typing.current), []);
+  useEffect(() => setSelected(new Set()), [page?.query]);
 
   const go = (change: Partial<Address>, how: "push" | "replace" = "push") => {
     const next = { ...readAddress(), ...change };
@@ -116,6 +123,7 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
       </p>
       <${ErrorMessage} text=${problem === "" ? (page?.error ?? "") : problem} />
       ${isRunning && html`<${Progress} page=${page} total=${count?.plants ?? null} onStop=${stop} />`}
+      <${Selection} ids=${selected} versions=${versions.current} query=${page?.query ?? ""} onSelect=${setSelected} onEdited=${edited} />
       ${
         page !== null &&
         html`
@@ -124,8 +132,10 @@ export function Plants({ tick, onAdd }: { tick: number; onAdd: () => void }) {
             page.plants.length > 0 &&
             html`<${PlantTable}
               plants=${page.plants}
+              selected=${selected}
               linkOf=${(id: string) => linkTo({ ...address, plant: id })}
               onOpen=${(id: string) => go({ plant: id })}
+              onSelect=${setSelected}
               onFilter=${(field: PageField, value: string) => search(withFilter(query, field, value), "push")}
             />`
           }

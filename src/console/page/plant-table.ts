@@ -1,4 +1,4 @@
-// Shows the table of plants, with links to them.
+// Shows the table of plants: its boxes, and links to the plants.
 
 import { capitalized } from "../../contract/words.ts";
 import type { PageField } from "../page-contract.ts";
@@ -14,13 +14,17 @@ const fieldsMax = 5;
 
 export function PlantTable({
   plants,
+  selected,
   linkOf,
   onOpen,
+  onSelect,
   onFilter,
 }: {
   plants: ListedPlant[];
+  selected: Set<string>;
   linkOf: (id: string) => string;
   onOpen: (id: string) => void;
+  onSelect: (ids: Set<string>) => void;
   onFilter: (field: PageField, value: string) => void;
 }) {
   const leading = [collection.title, collection.group].filter((index) => index >= 0);
@@ -30,13 +34,15 @@ export function PlantTable({
     .toSorted((one, other) => Number(isNested(one)) - Number(isNested(other)))
     .slice(0, fieldsMax - leading.length);
   const shown = [...leading, ...others];
+  const pageIds = new Set(plants.map(({ id }) => id));
+  const isPageSelected = pageIds.isSubsetOf(selected);
   /**
    * A click anywhere on a row opens its plant, except on a control, or at the end of a selection of
    * text.
    */
   const openRow = (event: MouseEvent, id: string) => {
     const target = event.target as Element;
-    if (target.closest("a, button") === null && String(getSelection()) === "") onOpen(id);
+    if (target.closest("a, button, .check") === null && String(getSelection()) === "") onOpen(id);
   };
   const openLink = (event: MouseEvent, id: string) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -52,6 +58,14 @@ export function PlantTable({
       <table>
         <thead>
           <tr>
+            <th scope="col" class="check">
+              <input
+                type="checkbox"
+                aria-label=${`Select the ${collection.many} of this page`}
+                checked=${isPageSelected}
+                onChange=${() => onSelect(isPageSelected ? selected.difference(pageIds) : selected.union(pageIds))}
+              />
+            </th>
             <th scope="col" class="number">Id</th>
             ${shown.map((index) => html`<th scope="col">${labelOf(collection.fields[index]?.name ?? "")}</th>`)}
             <th scope="col">Created</th>
@@ -61,6 +75,9 @@ export function PlantTable({
           ${plants.map(
             ({ id, values, createdAt, token }) => html`
               <tr key=${id} onClick=${(event: MouseEvent) => openRow(event, id)}>
+                <td class="check">
+                  <input type="checkbox" aria-label=${`Select ${collection.one} ${id}`} checked=${selected.has(id)} onChange=${() => onSelect(selected.symmetricDifference(new Set([id])))} />
+                </td>
                 <td class="number id">
                   <a href=${linkOf(id)} aria-label=${`${capitalized(collection.one)} ${id}`} onClick=${(event: MouseEvent) => openLink(event, id)}><${ShortId} id=${id} /></a>
                 </td>

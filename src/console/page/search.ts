@@ -77,6 +77,18 @@ export function useSearch({ query, after }: Address, dependencies: readonly unkn
   return { page, isRunning, stop, resume: () => page !== null && run(page, false) };
 }
 
+/** Finds the plants of a search, up to a number of them. */
+export async function findAll(query: string, plantsMax: number) {
+  const found: ListedPlant[] = [];
+  let next: string | null = "";
+  while (next !== null && found.length < plantsMax) {
+    const part: Part = await loadPart(query, next, Math.min(plantsPerPage, plantsMax - found.length));
+    found.push(...part.plants);
+    next = part.next;
+  }
+  return { plants: found, isComplete: next === null };
+}
+
 function loadPart(query: string, after: string, count: number): Promise<Part> {
   const parameters = new URLSearchParams(parseQuery(query).parameters);
   if (after !== "") parameters.set("after", after);

@@ -59,12 +59,14 @@ for (const engine of engines)
       expect(counted.plants).toBe(63);
       expect(counted.bytes).toBeGreaterThan(0);
 
-      const deletion = { id: String(max), version: first.plants[0]?.version ?? "", body: "" };
-      expect((await client.write("edits", deletion)).json).toEqual({ isSaved: true });
+      const malformed = { plants: "%E0%A4%A:1", change: "delete", value: "" };
+      expect((await client.write("edits", malformed)).status).toBe(400);
+      const plants = `${max}:${first.plants[0]?.version}`;
+      const edited = await client.write("edits", { plants, change: "delete", value: "" });
+      const { run } = edited.json as { run: string };
       expect((await client.read(`plant?id=${max}`)).json).toBeNull();
-      const { run, ...logged } = await server.logged(({ msg }) => msg === "plants edited");
-      expect(logged).toMatchObject({ deleted: 1 });
-      expect((await client.write("edits/undo", { run, id: max })).json).toMatchObject({ isUndone: true });
+      expect(await server.logged(({ msg }) => msg === "plants edited")).toMatchObject({ run, deleted: 1 });
+      expect((await client.write("edits/undo", { run, id: max })).json).toMatchObject({ undone: 1 });
     });
 
     test("exports all plants or those of a search, in a format that an import accepts", async () => {

@@ -68,11 +68,11 @@ for (const engine of engines)
         items: '[{"sku": "tea", "price": 0.10}]',
       });
       const edit = await client.write("edits", {
-        id: "7",
-        version: stored.version,
-        body: bodyOf("7", changed, stored.values),
+        plants: `7:${stored.version}`,
+        change: "replace",
+        value: bodyOf("7", changed, stored.values),
       });
-      expect(edit.json).toEqual({ isSaved: true });
+      expect(edit.json).toMatchObject({ edited: 1, left: [] });
       const edited = created.with(3, "2.00").with(6, '[{"sku":"tea","price":0.10}]').with(7, "null");
       expect(await shownRows()).toEqual([edited]);
       const { edits } = (await client.read("edits?id=7")).json as {
@@ -101,6 +101,13 @@ for (const engine of engines)
       expect(await shownRows({ "is.status": "lost" })).toEqual([]);
       expect(await shownRows({ missing: "status" })).toEqual([]);
 
+      const plants = (await rows()).map(({ id, version }) => `${id}:${version}`).join(" ");
+      const group = (value: string) => client.write("edits", { plants, change: "group", value });
+      expect((await group("lost")).json).toEqual({
+        message: 'The status must be one of "packed", "sent", "delivered".',
+      });
+      expect((await group("")).json).toMatchObject({ edited: 2 });
+      expect((await shownRows({ missing: "status" })).map(([id]) => id)).toEqual(["9", "7"]);
       expect(await server.logged(({ msg }) => msg === "parcels edited")).toMatchObject({ updated: 1 });
     });
 
@@ -139,15 +146,21 @@ for (const engine of engines)
         ids.filter((id) => id.startsWith("x5")).toSorted(),
       );
       const shown = (await client.read(`plant?${new URLSearchParams({ id: "a b:c" })}`)).json as Row;
-      const edit = (body: string) => client.write("edits", { id: "a b:c", version: shown.version, body });
-      expect((await edit(bodyOf("a b:c", ["new", "0.5"], shown.values))).json).toEqual({ isSaved: true });
+      const edit = (change: string, value = "") =>
+        client.write("edits", { plants: `${encodeURIComponent("a b:c")}:${shown.version}`, change, value });
+      expect((await edit("replace", bodyOf("a b:c", ["new", "0.5"], shown.values))).json).toMatchObject({
+        edited: 1,
+        left: [],
+      });
       const { edits } = (await client.read(`edits?${new URLSearchParams({ id: "a b:c" })}`)).json as {
         edits: { run: string; changes: { after: string | null }[] }[];
       };
       expect(edits[0]?.changes.map(({ after }) => after)).toEqual(["new", "0.50"]);
-      expect((await edit("")).json).toEqual({ isSaved: false });
+      expect((await edit("delete")).json).toMatchObject({ edited: 0, left: ["a b:c"] });
       expect(
         (await client.write("edits/undo", { run: edits[0]?.run ?? "", id: "a b:c" })).json,
-      ).toMatchObject({ isUndone: true });
+      ).toMatchObject({
+        undone: 1,
+      });
     });
   });

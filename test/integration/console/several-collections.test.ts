@@ -83,16 +83,18 @@ for (const engine of engines)
         );
 
       const [parcel] = await rows("parcels", { word: "Ada" });
-      const deletion = { id: "7", version: parcel?.version ?? "", body: "" };
-      expect((await client.write("edits?collection=parcels", deletion)).json).toEqual({ isSaved: true });
-      const edits = async (collection: string) =>
-        ((await client.read(`edits?collection=${collection}&id=7`)).json as { edits: { run: string }[] })
-          .edits;
-      const run = (await edits("parcels"))[0]?.run ?? "";
+      const deleted = await client.write("edits?collection=parcels", {
+        plants: `7:${parcel?.version}`,
+        change: "delete",
+        value: "",
+      });
+      const { run } = deleted.json as { run: string };
       const undo = (collection: string) =>
-        client.write(`edits/undo?collection=${collection}`, { run, id: "7" });
-      expect(await undo("special-events")).toMatchObject({ status: 404 });
-      expect((await undo("parcels")).json).toMatchObject({ isUndone: true });
+        client.write(`edits/undo?collection=${collection}`, { run, id: "" });
+      expect(await undo("couriers")).toMatchObject({ status: 404 });
+      expect((await undo("parcels")).json).toMatchObject({ undone: 1 });
+      const edits = async (collection: string) =>
+        ((await client.read(`edits?collection=${collection}&id=7`)).json as { edits: unknown[] }).edits;
       expect([await edits("parcels"), await edits("special-events")].map(({ length }) => length)).toEqual([
         2, 0,
       ]);

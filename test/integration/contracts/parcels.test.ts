@@ -140,12 +140,10 @@ for (const engine of engines)
       });
       expect(plants).toMatchObject([{ id: "9007199254740993" }]);
       expect(plants[0]?.values.slice(0, 4)).toEqual(["Ada", "true", "1.50", "0.100"]);
-      const body = full.replace('"sent"', '"packed"');
-      const edit = { id: plants[0]?.id ?? "", version: plants[0]?.version ?? "", body };
-      expect((await client.write("edits", edit)).json).toEqual({ isSaved: true });
-      const lost = { ...edit, body: full.replace('"sent"', '"lost"') };
-      expect((await client.write("edits", lost)).json).toMatchObject({
-        message: expect.stringContaining('"status" must be one of "packed", "sent", "delivered"'),
+      const edit = { plants: `${plants[0]?.id}:${plants[0]?.version}`, change: "group", value: "packed" };
+      expect((await client.write("edits", edit)).json).toMatchObject({ edited: 1 });
+      expect((await client.write("edits", { ...edit, value: "lost" })).json).toMatchObject({
+        message: 'The status must be one of "packed", "sent", "delivered".',
       });
       expect((await client.read("session")).json).toMatchObject({
         contract: { service: "Parcel Store", collections: [{ many: "parcels" }] },

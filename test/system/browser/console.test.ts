@@ -88,12 +88,12 @@ test.concurrent("the search, its page, and an open plant are in the address", as
   });
 });
 
-test.concurrent("a choice shows another collection, which is in the address, and a step back the last one", async () => {
+test.concurrent("a click shows another collection, which is in the address, and a step back the last one", async () => {
   const args = ["--contract", join(import.meta.dir, "../../contracts/estate.yaml")];
   await withPage(browser, { args }, async ({ page, console }) => {
     await page.goto(`${console}#collection=couriers&q=Ada`);
     await page.getByText("No courier was found for Ada.").waitFor();
-    await page.getByRole("combobox", { name: "Collection" }).selectOption("Special events");
+    await page.getByRole("link", { name: "Special events" }).click();
     await page.getByText("There are no special events yet.").waitFor();
     expect(page.url()).toEndWith("#collection=special-events");
     // The server makes the id.
@@ -158,23 +158,31 @@ test.concurrent("a wide table scrolls in itself, with short ids, links to what t
   });
 });
 
-test.concurrent("collections of one name are told apart", async () => {
+test.concurrent("collections of one name are told apart, and eight of them are a list", async () => {
   using folder = new TemporaryFolder();
-  const contract = folder.file("keys.json");
-  const { paths: things, ...document } = thingsDocument({ item: { get: {} } });
-  const [collection, item] = Object.values(things ?? {}) as [{ post: object }, object];
-  const described = ["/keys", "/v2/keys", "/towns"].flatMap((path, at) => [
-    [path, { post: { ...collection.post, operationId: `create${at}` } }],
-    [`${path}/{id}`, item],
-  ]);
-  await Bun.write(contract, JSON.stringify({ ...document, paths: Object.fromEntries(described) }));
-  await withPage(browser, { args: ["--contract", contract, "--open"] }, async ({ page, console }) => {
-    await page.goto(console);
-    const choice = page.getByRole("combobox", { name: "Collection" });
-    await choice.selectOption("Towns");
-    await page.getByRole("heading", { name: "Towns" }).waitFor();
-    expect(new Set(await choice.getByRole("option").allTextContents()).size).toBe(3);
-  });
+  const seven = ["/keys", "/v2/keys", "/apps", "/cars", "/cats", "/dogs", "/firms"];
+  for (const paths of [seven, [...seven, "/towns"]]) {
+    const contract = folder.file(`${paths.length}.json`);
+    const { paths: things, ...document } = thingsDocument({ item: { get: {} } });
+    const [collection, item] = Object.values(things ?? {}) as [{ post: object }, object];
+    const described = paths.flatMap((path, at) => [
+      [path, { post: { ...collection.post, operationId: `create${at}` } }],
+      [`${path}/{id}`, item],
+    ]);
+    await Bun.write(contract, JSON.stringify({ ...document, paths: Object.fromEntries(described) }));
+    await withPage(browser, { args: ["--contract", contract, "--open"] }, async ({ page, console }) => {
+      await page.goto(console);
+      const nav = page.getByRole("navigation", { name: "Collections" });
+      const isList = paths.length > 7;
+      if (isList) await nav.getByRole("combobox").selectOption("Towns");
+      else await nav.getByRole("link", { name: "Firms" }).click();
+      await page.getByRole("heading", { name: isList ? "Towns" : "Firms" }).waitFor();
+      const names = await nav.getByRole(isList ? "option" : "link").allTextContents();
+      expect(names).toHaveLength(paths.length);
+      expect(new Set(names).size).toBe(paths.length);
+      await assertNoHorizontalScroll(page);
+    });
+  }
 });
 
 test.concurrent("a search that takes long shows how far it is and what it found, is stopped, and continues there", async () => {
@@ -218,23 +226,32 @@ test.concurrent("a search that takes long shows how far it is and what it found,
   });
 });
 
-test.concurrent("a form whose plant another operator has changed saves nothing, and keeps what was typed", async () => {
+test.concurrent("a form whose plant another operator has changed keeps that change, and shows both where both have edited", async () => {
   await withPage(browser, {}, async ({ page, server, target, console }) => {
     await post(target, plantJson(7n, "Monstera", "old"));
     const stored = async () => JSON.parse((await server.command("get", "7")).stdout);
     const dialog = page.getByRole("dialog");
-    const name = dialog.getByRole("textbox", { name: "Name" });
+    const [name, tag] = ["Name", "Tag"].map((label) => dialog.getByRole("textbox", { name: label }));
     await page.goto(`${console}#plant=7`);
     await dialog.getByRole("button", { name: "Edit" }).click();
-    await name.fill("Monstera deliciosa");
-    await server.command("update", "7", "--name", "corrected");
+    await name?.fill("Monstera deliciosa");
+    await server.command("update", "7", "--tag", "corrected");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByText("has changed since you opened it. Nothing was saved.").waitFor();
-    expect([await name.inputValue(), (await stored()).name]).toEqual(["Monstera deliciosa", "corrected"]);
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await tag?.inputValue()).toBe("corrected");
+    expect(await name?.inputValue()).toBe("Monstera deliciosa");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.getByRole("button", { name: "Edit" }).waitFor();
-    expect(await stored()).toMatchObject({ name: "Monstera deliciosa" });
+    await dialog.getByRole("button", { name: "Edit" }).click();
+    expect(await stored()).toMatchObject({ name: "Monstera deliciosa", tag: "corrected" });
+
+    await tag?.fill("typed");
+    await server.command("update", "7", "--tag", "of another");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Meanwhile stored: of another").waitFor();
+    expect(await tag?.inputValue()).toBe("typed");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await tag?.fill("of another");
+    expect(await dialog.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
   });
 });
 
@@ -264,9 +281,9 @@ test.concurrent("a plant is edited and deleted, and its history undoes it", asyn
     expect(await history.getByRole("listitem").count()).toBe(2);
     // An edit before a later one cannot be undone.
     await history.getByRole("button", { name: "Undo" }).last().click();
-    await dialog.getByText("Not undone: the plant has changed since.").waitFor();
+    await dialog.getByText("0 edits undone, 1 plant changed since and left as they are.").waitFor();
     await history.getByRole("button", { name: "Undo" }).first().click();
-    await dialog.getByText("The edit is undone.").waitFor();
+    await dialog.getByText("1 edit undone.").waitFor();
     await row(page, 9007199254740993n).getByText("typed").waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
   });
@@ -302,8 +319,8 @@ test.concurrent("fields of every type and name are listed, edited and sent, each
       .getByRole("region", { name: "List of parcels" })
       .getByRole("columnheader")
       .allTextContents();
-    expect(headers.slice(0, 5)).toEqual(["Id", "sender", "Status", "Fragile", "Weight"]);
-    expect((await cells.allTextContents()).slice(1, 5)).toEqual(["Ada", "sent", "true", "1.50"]);
+    expect(headers.slice(1, 6)).toEqual(["Id", "sender", "Status", "Fragile", "Weight"]);
+    expect((await cells.allTextContents()).slice(2, 6)).toEqual(["Ada", "sent", "true", "1.50"]);
     expect(await accessibilityFaults(page)).toEqual([]);
     await assertNoHorizontalScroll(page);
     await searchFor(page, "tea status:sent");
@@ -347,6 +364,12 @@ test.concurrent("fields of every type and name are listed, edited and sent, each
     );
     await page.keyboard.press("Escape");
 
+    await searchFor(page, "");
+    await page.getByLabel("Select parcel 8", { exact: true }).check();
+    await page.getByRole("button", { name: "Set the status" }).click();
+    await dialog.getByLabel("Status").selectOption("packed");
+    await dialog.getByRole("button", { name: "Change 1 parcel" }).click();
+    await page.getByText("1 parcel changed, in the run").waitFor();
     await page.setViewportSize({ width: 320, height: 700 });
     await assertNoHorizontalScroll(page);
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -379,9 +402,54 @@ test.concurrent("resources without texts have neither titles nor groups, and are
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "Thing -7" }).waitFor();
     await assertNoHorizontalScroll(page);
+    await page.getByLabel("Select thing -7").check();
+    expect(await page.getByRole("button", { name: /^Set the / }).count()).toBe(0);
     await searchFor(page, "group:x");
     await page.getByText("There is no filter group: here.").waitFor();
     expect((await server.command("get", "-7")).stdout).toBe('{"id":-7,"value":9007199254740993,"":true}\n');
+  });
+});
+
+test.concurrent("plants are selected, on the page or all that a search finds, then changed and deleted in one run", async () => {
+  await withPage(browser, { look: "narrow" }, async ({ page, server, console }) => {
+    await storePlants(
+      server.database,
+      Array.from({ length: 630 }, (_, id) => ({ id: BigInt(id), name: id < 620 ? "Hoya" : "Aloe" })),
+    );
+    await page.goto(console);
+    const bar = page.getByRole("group", { name: "Selected plants" });
+    const dialog = page.getByRole("dialog");
+    await row(page, 629n).waitFor();
+    await page.getByLabel("Select the plants of this page").check();
+    await bar.getByText("50 plants selected").waitFor();
+    await bar.getByRole("button", { name: "Select none" }).click();
+    await page.getByLabel("Select plant 629", { exact: true }).check();
+    await page.getByLabel("Select plant 628", { exact: true }).press("Space");
+    await bar.getByText("2 plants selected").waitFor();
+    await bar.getByRole("button", { name: "Set the tag" }).click();
+    await server.command("update", "628", "--tag", "changed elsewhere");
+    await dialog.getByLabel("Tag").fill("succulent");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Change 2 plants" }).click();
+    await page
+      .getByText(
+        /1 plant changed, in the run .+ Changed meanwhile or too large, and left as they are: 1 plant, 628\./,
+      )
+      .waitFor();
+    await row(page, 629n).getByText("succulent").waitFor();
+    await searchFor(page, "hoya");
+    await row(page, 619n).waitFor();
+    await page.getByLabel("Select plant 619", { exact: true }).check();
+    await bar.getByRole("button", { name: "Select all found" }).click();
+    await bar.getByText("620 plants selected").waitFor();
+    await bar.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Delete 620 plants" }).click();
+    await page.getByText(/620 plants deleted, in the run/).waitFor();
+    await page.getByText("No plant was found for hoya.").waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("620 edits undone.").waitFor();
+    await row(page, 619n).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
   });
 });
 
