@@ -7,6 +7,8 @@ export interface Message {
   start: string;
   headers: [name: string, value: string][];
   body: string;
+  /** The address of the client. */
+  readonly client?: string;
 }
 
 /** State that a bug may keep. */
@@ -40,13 +42,15 @@ export async function startBuggyServer(
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    async fetch(sent) {
+    async fetch(sent, server) {
       const { pathname, search } = new URL(sent.url);
       const body = Buffer.from(await sent.arrayBuffer()).toString("latin1");
+      const client = `${server.requestIP(sent)?.port}`;
       const request = {
         start: `${sent.method} ${pathname}${search} HTTP/1.1`,
         headers: [...sent.headers],
         body,
+        client,
       };
       const asSent = structuredClone(request);
       const instead = await bug.request?.(request, state);

@@ -172,6 +172,14 @@ const plantBugs: Readonly<Record<string, Bug>> = {
   },
 
   // The operation.
+  authenticatesTheConnection: {
+    breaks: ["contract.token-of-each-request"],
+    request: (request, { token, seen }) => {
+      const client = request.client ?? "";
+      if (headerOf(request, "authorization") === `Bearer ${token}`) seen.set(client, "");
+      if (seen.has(client)) setHeader(request, "Authorization", `Bearer ${token}`);
+    },
+  },
   readsTheTokenToASpace: altersRequestHeader(["contract.token-required"], "Authorization", ([first]) =>
     first?.split(" ").slice(0, 2).join(" "),
   ),
@@ -536,7 +544,7 @@ export const planted: readonly PlantedBugs[] = [
         },
       },
       "the key is not checked": altersRequestHeader(
-        ["contract.token-required", "errors.token"],
+        ["contract.token-required", "contract.token-of-each-request", "errors.token"],
         "X-API-Key",
         (_, token) => token,
       ),

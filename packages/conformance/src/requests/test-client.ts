@@ -3,7 +3,13 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describeFailure, type RuleFailure } from "../failures/failure.ts";
 import type { Transcript } from "../failures/transcript-text.ts";
-import { exchange, type HttpResponse, type RequestParts, type SentRequest } from "../wire/exchange.ts";
+import {
+  exchange,
+  type HttpResponse,
+  type RequestParts,
+  type SentRequest,
+  sharedConnection,
+} from "../wire/exchange.ts";
 import { RuleSkipped, RuleViolation } from "../wire/rule-ends.ts";
 import type { Contents } from "./contents.ts";
 import type { RunState, Target } from "./run-state.ts";
@@ -15,6 +21,8 @@ const retryMsMax = 5_000;
 export class TestClient {
   readonly state: RunState;
   #transcripts: Transcript[] = [];
+  /** The connection of all requests; each has its own by default. */
+  #connection: ReturnType<typeof sharedConnection> | undefined;
 
   constructor(state: RunState) {
     this.state = state;
@@ -104,11 +112,13 @@ export class TestClient {
     }
   }
 
-  async #sendOnce(parts: RequestParts, isConcurrent = false): Promise<HttpResponse> {
+  /** @param hold sends the last byte of the body when the others have sent theirs. */
+  async #sendOnce(parts: RequestParts, hold?: (sendLast: () => void) => void): Promise<HttpResponse> {
     const request = this.#requestOf(parts);
-    const received = await exchange(request, this.target, this.state.limits);
+    const options = { agent: this.#connection, hold };
+    const received = await exchange(request, this.target, this.state.limits, options);
     const response = "problem" in received ? undefined : received;
-    const transcript = { request, response, isConcurrent };
+    const transcript = { request, response, isConcurrent: hold !== undefined };
     this.#transcripts.push(transcript);
     this.state.unanswered = response === undefined ? this.state.unanswered + 1 : 0;
     if ("problem" in received) throw new RuleViolation(received.problem);
@@ -117,9 +127,35 @@ export class TestClient {
     return received;
   }
 
-  /** Sends creates at the same time. Returns the responses in the order of the bodies. */
+  /** Sends the requests of a call on one connection. */
+  async onOneConnection<T>(send: () => Promise<T>): Promise<T> {
+    this.#connection = sharedConnection(this.target);
+    try {
+      return await send();
+    } finally {
+      this.#connection.destroy();
+      this.#connection = undefined;
+    }
+  }
+
+  /**
+   * Sends creates at the same time: the last byte of each is held back until the others have sent
+   * theirs. Returns the responses in the order of the bodies.
+   */
   async together(bodies: readonly string[], headers: RequestParts["headers"] = {}): Promise<HttpResponse[]> {
-    const all = bodies.map((body) => this.#sendOnce({ body, headers }, true));
+    const held: (() => void)[] = [];
+    let left = bodies.length;
+    const release = () => {
+      left--;
+      if (left <= 0) for (const sendLast of held.splice(0)) sendLast();
+    };
+    const hold = (sendLast: () => void) => {
+      held.push(sendLast);
+      release();
+    };
+    const all = bodies.map((body) => this.#sendOnce({ body, headers }, hold));
+    // A create that fails before its last byte must not keep the others waiting.
+    for (const each of all) each.catch(release);
     await Promise.allSettled(all);
     const responses = await Promise.all(all);
     const busy = responses.find(({ status }) => status === 429 || status === 503);

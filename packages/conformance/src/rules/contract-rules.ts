@@ -213,6 +213,18 @@ export function contractRules(contents: Contents): readonly ConformanceRule[] {
         });
       },
     },
+    "token-of-each-request": {
+      unfit: noToken,
+      title: "Every request needs a token, also on a connection that had an accepted one.",
+      required: byContract(security, rfc(9110, "3.3")),
+      run: (check) =>
+        check.cases({ "no token": null, "an unknown token": "unknown" }, (sent) =>
+          check.onOneConnection(async () => {
+            expectAccepted(await check.create(check.plant()));
+            expectClientError(await check.create(check.plant(), contents.credentials(sent)));
+          }),
+        ),
+    },
     "scheme-case": {
       unfit: !access.bearer && unfitReasons.noBearer,
       title: "The scheme Bearer is recognized in any case.",

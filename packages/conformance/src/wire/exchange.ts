@@ -1,7 +1,7 @@
-// Sends one request to the server under test, on a connection of its own, and reads its response.
+// Sends a request to the server under test, and reads its response.
 
-import { type IncomingHttpHeaders, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import { Agent as HttpAgent, type IncomingHttpHeaders, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 
 /** A request as a rule gives it: what differs from a create with a token and a body of JSON. */
 export interface RequestParts {
@@ -47,11 +47,24 @@ export interface ConnectionLimits {
   readonly responseBytesMax: number;
 }
 
+interface ExchangeOptions {
+  /** A connection that several requests share; each has its own by default. */
+  readonly agent?: HttpAgent | undefined;
+  /** Called before the last byte of the body, with what sends it. */
+  readonly hold?: ((sendLast: () => void) => void) | undefined;
+}
+
+/** The connection of requests that are sent one after the other, as far as the server keeps it open. */
+export function sharedConnection({ url }: Address): HttpAgent {
+  return new (url.protocol === "https:" ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
+}
+
 /** Never rejects because of what the server does. */
 export function exchange(
   { method, target, headers, body }: SentRequest,
   { url, ca }: Address,
   { timeoutMs, responseBytesMax }: ConnectionLimits,
+  { agent, hold }: ExchangeOptions = {},
 ): Promise<HttpResponse | ResponseProblem> {
   const isTls = url.protocol === "https:";
   const signal = AbortSignal.timeout(timeoutMs);
@@ -69,7 +82,7 @@ export function exchange(
       else resolve({ problem: String(reason) });
     };
     const send = isTls ? requestHttps : requestHttp;
-    const options = { method, path: target, headers, agent: false as const, signal, ...(ca && { ca }) };
+    const options = { method, path: target, headers, agent: agent ?? false, signal, ...(ca && { ca }) };
     const request = send(url, options, (response) => {
       stage = "read";
       const chunks: Uint8Array[] = [];
@@ -85,12 +98,17 @@ export function exchange(
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
       );
     });
-    request.on("socket", (socket) =>
+    request.on("socket", (socket) => {
+      if (!socket.connecting) stage = "wait";
       socket.once(isTls ? "secureConnect" : "connect", () => {
         stage = "wait";
-      }),
-    );
+      });
+    });
     request.on("error", fail);
-    request.end(body);
+    if (hold === undefined) request.end(body);
+    else {
+      request.setHeader("Content-Length", body.length);
+      request.write(body.subarray(0, -1), () => hold(() => request.end(body.subarray(-1))));
+    }
   });
 }
