@@ -215,12 +215,22 @@ function isPlain(value: object): boolean {
 }
 
 /** Sends a response that an operation has made. */
-function sendResponse(exchange: Exchange, { body, status, statusText, headers }: Response): void {
-  if (status < 200) throw new TypeError("An operation has returned a response without a status");
-  // A copy, as the header fields of a response to fetch cannot be changed.
-  const response = new Response(body, { status, statusText, headers });
-  response.headers.set("X-Request-Id", exchange.requestId);
-  exchange.reply(response);
+function sendResponse(exchange: Exchange, response: Response): void {
+  if (response.status < 200) throw new TypeError("An operation has returned a response without a status");
+  const copy = copyOf(response);
+  copy.headers.set("X-Request-Id", exchange.requestId);
+  exchange.reply(copy);
+}
+
+/** A copy of a response, as an operation may return one without a body each time. */
+function copyOf(response: Response): Response {
+  const { status, statusText, headers } = response;
+  if (headers.has("Content-Type")) return new Response(response.body, { status, statusText, headers });
+  // Only a clone keeps the type of a text, which no field has before the text is sent.
+  const copy = response.clone() as Response;
+  // Otherwise a stream is kept in memory for the other one, too.
+  void response.body?.cancel();
+  return copy;
 }
 
 /** A response copies these fields, which takes less time than to make them anew. */

@@ -25,6 +25,7 @@ const outcomes: Readonly<Record<string, readonly [handle: Handle, status: number
     201,
     "hello",
   ],
+  textResponse: [() => new Response("hello"), 200, "hello"],
   fixedResponse: [() => Response.redirect("https://example.org/", 303), 303, ""],
   errorByName: [() => new ApiError("notFound", "No."), 404, '{"error":40400,"message":"No."}'],
   errorByNumber: [() => new ApiError(40400, "No."), 404, '{"error":40400,"message":"No."}'],
@@ -109,6 +110,10 @@ describe.each(engines)("on $name", ({ createTestStore }) => {
 
   test.each(Object.entries(outcomes))("%s is sent", async (name, [, status, body]) => {
     expect(await call(name)).toMatchObject({ status, body });
+  });
+
+  test("a text is sent with the type that it has without a header field", async () => {
+    expect((await call("textResponse")).type).toBe("text/plain;charset=utf-8");
   });
 
   test("errors of one's own are counted and logged by their numbers", async () => {

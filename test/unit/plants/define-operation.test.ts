@@ -97,6 +97,18 @@ test.each([
   expect(bodyReader.memory.used).toBe(0);
 });
 
+test("a response without a body is sent again, and a stream once", async () => {
+  const gone = new Response(null, { status: 204, headers: { "X-A": "1" } });
+  const { handle } = handlerWith(() => gone);
+  const first = await handle(requestOf(500));
+  first.headers.delete("X-A");
+  expect((await handle(requestOf(500))).headers.get("X-A")).toBe("1");
+  const stream = new Response(new Blob(["It rains."]).stream(), { status: 201 });
+  const streaming = handlerWith(() => stream);
+  expect(await (await streaming.handle(requestOf(500))).text()).toBe("It rains.");
+  expect((await streaming.handle(requestOf(500))).status).toBe(500);
+});
+
 test("after a client has left, also while its body arrives, no memory is held", async () => {
   const { handle, bodyReader } = handlerWith(() => ({
     status: 200,
