@@ -2,7 +2,6 @@
 // well-behaved client succeed, memory stays bounded, and descriptors are released.
 
 import { afterAll, expect, test } from "bun:test";
-import { rawAnswers, sendRaw } from "../../support/raw-connection.ts";
 import { exchange } from "./hostile-client.ts";
 import { HostileSession, residentBytesMax } from "./hostile-session.ts";
 import { badBodies, fill, firstId, framing, heads } from "./requests.ts";
@@ -34,16 +33,6 @@ test("the admin listener rejects them all", async () => {
   }
   expect(found).toEqual([]);
 });
-
-test.each(['a b<>"', "[::1", "a\r\nHost: b", "\xff", '"}],'])(
-  "the OpenAPI document does not contain an invalid Host: %p",
-  async (host) => {
-    const { url } = session.target;
-    const request = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
-    const [answer] = rawAnswers(await sendRaw(url, request)).answers;
-    expect(JSON.parse(answer?.body ?? "").servers).toEqual([{ url, description: "This server." }]);
-  },
-);
 
 test("nothing of them is held after their responses", async () => {
   expect((await session.footprint()).residentBytes).toBeLessThan(residentBytesMax);
