@@ -1,6 +1,6 @@
 // Retries of the client's fetch against real servers, behind a proxy that loses their responses.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { createFetch, type FetchOptions } from "../../../packages/client/src/index.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -42,6 +42,14 @@ async function faultyClient(server: RunningServer, faults: Fault[], options: Fet
   };
 }
 
+/** Times out when the client has met some faults, however long that takes on a busy machine. */
+function timeoutAfter({ faultsMet }: { faultsMet(): number }, faults: number): AbortSignal {
+  const controller = new AbortController();
+  const reason = new DOMException("The attempt took too long", "TimeoutError");
+  void eventually("the faults are met", () => faultsMet() === faults).then(() => controller.abort(reason));
+  return controller.signal;
+}
+
 const keysOf = (requests: readonly { readonly headers: Headers }[]) =>
   requests.map(({ headers }) => headers.get("Idempotency-Key"));
 
@@ -76,7 +84,8 @@ test("a create with the client's id, a get and a deletion are sent again", async
   const json = { id: 7, name: "Ficus" };
   expect((await create.send("POST", "/plants", { json })).status).toBe(200);
   expect(await exported(plants.database)).toBe('{"id":7,"name":"Ficus"}\n');
-  using get = await faultyClient(plants, ["half"], { attemptTimeoutMs: 500 });
+  using get = await faultyClient(plants, ["half"]);
+  using _ = spyOn(AbortSignal, "timeout").mockImplementationOnce(() => timeoutAfter(get, 1));
   const got = await get.send("GET", "/plants/7");
   expect([got.url.split("/").at(-1), await got.json()]).toEqual(["7", { name: "Ficus" }]);
   using remove = await faultyClient(plants, ["lost"]);
@@ -182,17 +191,30 @@ test("creates over the rate of a token succeed later", async () => {
 test.each<Fault>(["silent", "half"])("an attempt that is %s ends after attemptTimeoutMs", async (fault) => {
   const limits = { attemptTimeoutMs: 200, attempts: 2 };
   using client = await faultyClient(plants, [fault, fault], limits);
+  using timeout = spyOn(AbortSignal, "timeout");
+  for (const faults of [1, 2]) timeout.mockImplementationOnce(() => timeoutAfter(client, faults));
   const failure = await client.send("GET", "/plants/1").catch((error: unknown) => error);
   expect(failure).toMatchObject({ name: "TimeoutError" });
   expect(client.requests).toHaveLength(2);
+  expect(timeout.mock.calls).toEqual([[200], [200]]);
 });
 
 test("all attempts together end at timeoutMs", async () => {
-  const limits = { attemptTimeoutMs: 3_600_000, timeoutMs: 500 };
+  const limits = { attemptTimeoutMs: 3_600_000, timeoutMs: 60_000 };
   using client = await faultyClient(plants, [{ status: 503 }, "silent"], limits);
+  using timeout = spyOn(AbortSignal, "timeout");
+  let aheadMs = 0;
+  const { now } = performance;
+  using _ = spyOn(performance, "now").mockImplementation(() => now.call(performance) + aheadMs);
+  timeout.mockImplementationOnce(() => new AbortController().signal);
+  timeout.mockImplementationOnce(() => {
+    aheadMs = 60_000;
+    return timeoutAfter(client, 2);
+  });
   const failure = await client.send("GET", "/plants/1").catch((error: unknown) => error);
   expect(failure).toMatchObject({ name: "TimeoutError" });
   expect(client.requests).toHaveLength(2);
+  for (const [ms] of timeout.mock.calls) expect(ms).toBeLessThanOrEqual(60_000);
 });
 
 test.each<[when: string, fault: Fault]>([
