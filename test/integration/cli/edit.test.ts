@@ -1,12 +1,10 @@
-// plantstore update, delete and history, and export --with-creation, on every engine.
+// plantstore update, delete and history, on every engine.
 
 import { expect, test } from "bun:test";
-import { toEntries } from "../../../src/store/plant-store.ts";
-import { plant, plantStore } from "../../support/contracts.ts";
 import { engines } from "../../support/engines.ts";
 import { jsonLines } from "../../support/output.ts";
-import { createStore, runCommand, withStore } from "../../support/server.ts";
-import { csvLine, exported, storeLines } from "../../support/stored-plants.ts";
+import { runCommand } from "../../support/server.ts";
+import { exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   test(`${engine.name}: each update and deletion is printed, and history lists and undoes it`, async () => {
@@ -97,41 +95,5 @@ for (const engine of engines) {
       exitCode: 1,
       stderr: `plantstore: the history has no run ${update} with the plant 7, or was told to forget it; "plantstore history" lists the runs\n`,
     });
-  });
-
-  test(`${engine.name}: an export has creations on request, and an import ignores them`, async () => {
-    await using place = await engine.createTestStore();
-    const { database } = place;
-    await withStore(database, "create", async (store) => {
-      const creator = await store.tokens.creatorKey('a "b",\tc');
-      await store.create(
-        toEntries(plantStore, [{ id: 1n, name: "tab\tand\\slash", tag: "b" }].map(plant), creator),
-      );
-      await store.create(toEntries(plantStore, [{ id: 2n, name: "import" }].map(plant)));
-    });
-    const { stdout } = await runCommand(["export", "--with-creation", "--database", database]);
-    const plants = jsonLines(stdout);
-    expect(plants).toEqual([
-      { id: 1, name: "tab\tand\\slash", tag: "b", createdAt: expect.any(String), token: 'a "b",\tc' },
-      { id: 2, name: "import", createdAt: expect.any(String), token: null },
-    ]);
-    const one = await runCommand(["get", "1", "--with-creation", "--database", database]);
-    expect(one.stdout).toBe(`${stdout.split("\n")[0]}\n`);
-    const asCsv = ["export", "--with-creation", "--format", "csv", "--tag", "b"];
-    const csv = await runCommand([...asCsv, "--database", database]);
-    const header = csvLine(["id", "name", "tag", "createdAt", "token"]);
-    const line = csvLine(["1", "tab\tand\\slash", "b", plants[0].createdAt, '"a ""b"",\tc"']);
-    expect(csv.stdout).toBe(`${header}\n${line}\n`);
-    await using other = await engine.createTestStore();
-    await createStore(other.database);
-    for (const [format, text] of [
-      ["ndjson", stdout],
-      ["csv", csv.stdout],
-    ] as const) {
-      const importing = ["import", "-", "--format", format];
-      const imported = await runCommand([...importing, "--database", other.database], {}, text);
-      expect(imported).toMatchObject({ exitCode: 0 });
-    }
-    expect(await exported(other.database)).toBe(await exported(database));
   });
 }
