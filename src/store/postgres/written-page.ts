@@ -20,11 +20,10 @@ interface WrittenPage {
   readonly last: PlantId | null;
 }
 
-/** The JSON of a short plant, null for another; undefined where SQL does not write it. */
-const shortJsonSql = forCollection((collection: Collection) => {
-  const json = plantJsonSql(collection, representationOf(collection, "list"));
-  return json && `CASE WHEN ${bytesSql(collection)} <= ${plantBytesMax} THEN ${json} END`;
-});
+/** The JSON of a plant; undefined where SQL does not write it. */
+const listedJsonSql = forCollection((collection: Collection) =>
+  plantJsonSql(collection, representationOf(collection, "list")),
+);
 
 /** See ReadConnection.page. */
 export function* writtenPageWork(
@@ -36,20 +35,23 @@ export function* writtenPageWork(
   const { table, after, offset, size, bytesMax, conditions, terms } = page;
   const deadline = performance.now() + ms;
   const collection = collectionOf(contract, table);
-  const plantJson = shortJsonSql(collection);
+  const plantJson = listedJsonSql(collection);
+  const isSearched = conditions.length + terms.length > 0;
   // The plan of an offset is made each time, and takes longer than that of the rows alone.
-  if (plantJson === undefined || conditions.length + terms.length + offset > 0)
+  if (plantJson === undefined || (!isSearched && offset > 0))
     return yield* pageWork(contract, traits, page, ms);
+  const scanned = () => scannedPage(collection, traits, page, deadline, plantJson);
+  if (isSearched) return yield* scanned();
   const from = after === undefined ? "" : "WHERE id > $1";
   const sql = `SELECT CASE WHEN written = count AND octet_length(json) <= ${bytesMax - 2} THEN json END AS json, count, last
     FROM (SELECT array_to_string((array_agg(json))[:${size}], ',') AS json, count(json) AS written, count(*) AS count,
         (array_agg(id))[least(count(*), ${size})] AS last
-      FROM (SELECT id, ${plantJson} AS json FROM "${table}" ${from}
+      FROM (SELECT id, CASE WHEN ${bytesSql(collection)} <= ${plantBytesMax} THEN ${plantJson} END AS json FROM "${table}" ${from}
         ORDER BY id LIMIT ${size + 1}) AS found) AS page`;
   const parameters = after === undefined ? [] : [after.id];
   const [[found] = []] = yield [{ sql, parameters, isPrepared: true }];
   const { json, count, last } = found as WrittenPage;
-  if (json === null && last !== null) return yield* scannedPage(collection, traits, page, deadline);
+  if (json === null && last !== null) return yield* scanned();
   const isFull = count > size;
   return {
     json: `[${json ?? ""}]`,

@@ -15,7 +15,8 @@ import {
   pageOrder,
   placeIn,
 } from "./page-order.ts";
-import { query, type SqlWork } from "./sql-work.ts";
+import { withRepeated } from "./plant-rows.ts";
+import type { SqlWork } from "./sql-work.ts";
 
 /** The plants of a list: plain data. */
 export interface ListQuery {
@@ -119,12 +120,13 @@ export class ListScan {
     return { rows, rest: undefined };
   }
 
-  /** Reads plants by their ids, those that still fit. */
+  /** Reads plants by their ids, of which there is at least one, those that still fit. */
   *read<Found extends object>(columns: string, ids: readonly PlantId[]): SqlWork<readonly Found[]> {
+    const wanted = withRepeated(ids);
     return yield* this.#query<Found>((bind) => {
       const fit = this.#sqlOf(bind, this.#list.conditions, false);
-      return `SELECT ${columns} FROM ${this.#table} WHERE id IN (${ids.map(bind).join(", ")}) AND ${fit}`;
-    });
+      return `SELECT ${columns} FROM ${this.#table} WHERE id IN (${wanted.map(bind).join(", ")}) AND ${fit}`;
+    }, true);
   }
 
   /** Counts plants. See `find`. */
@@ -259,10 +261,14 @@ export class ListScan {
     return `FROM ${this.#table}${all.length === 0 ? "" : ` WHERE ${all.join(" AND ")}`}`;
   }
 
-  *#query<Found extends object>(write: (bind: Bind) => string): SqlWork<readonly Found[]> {
+  *#query<Found extends object>(
+    write: (bind: Bind) => string,
+    isPrepared = false,
+  ): SqlWork<readonly Found[]> {
     const parameters: SqlValue[] = [];
     const sql = write((value) => `$${parameters.push(value)}`);
-    return yield* query<Found>(sql, parameters);
+    const [rows] = yield [{ sql, parameters, isPrepared }];
+    return rows as readonly Found[];
   }
 
   *#count(from: (bind: Bind) => string, before: (bind: Bind) => string = () => ""): SqlWork<number> {

@@ -97,7 +97,8 @@ export function* countWork(
   return { ...counted, ms: isShort ? 0 : performance.now() - startedAt };
 }
 
-type Row = PlantColumns & { readonly id: PlantId };
+/** A plant of a page: its columns, or its JSON. */
+type Row = PlantColumns & { readonly id: PlantId; readonly "x json"?: string };
 
 /** The bytes of a row's values, for SQL. */
 export function bytesSql({ fields }: Collection): string {
@@ -140,12 +141,17 @@ function columnsOf(collection: Collection): string {
   return ((createdName ?? updatedName) === undefined ? plantColumns : storedColumns)(collection);
 }
 
-/** A page whose plants are found first, and then read, until the deadline, by performance.now. */
+/**
+ * A page whose plants are found first, and then read, until the deadline, by performance.now.
+ *
+ * @param plantJson the SQL of a plant's JSON, where the engine writes it.
+ */
 export function* scannedPage(
   collection: Collection,
   traits: Traits,
   page: PageQuery,
   deadline: number,
+  plantJson?: string,
 ): SqlWork<Page> {
   const { size, bytesMax } = page;
   // One plant more than the page has shows whether there is a next page.
@@ -162,7 +168,8 @@ export function* scannedPage(
   );
   const ids = wanted.slice(0, count).map(({ id }) => id);
   // By their ids: a plant that is created meanwhile must not push the last one out.
-  const read = ids.length === 0 ? [] : yield* scan.read<Row>(columnsOf(collection), ids);
+  const columns = plantJson === undefined ? columnsOf(collection) : `id, ${plantJson} AS "x json"`;
+  const read = ids.length === 0 ? [] : yield* scan.read<Row>(columns, ids);
   const byIds = new Map(read.map((row) => [row.id, row]));
   const rows = ids.flatMap((id) => byIds.get(id) ?? []);
   const isCut = count < wanted.length;
@@ -186,11 +193,13 @@ function written(
   isCut = false,
 ): Page {
   const response = representationOf(collection, "list");
-  const plants = rows.map((row) =>
-    responseJson(collection, response, toPlant(collection, row), {
-      ...("row_version" in row && timesOf(toStored(collection, row as StoredRow))),
-      url: response.urlName === undefined ? "" : itemUrl(collection, url, row.id),
-    }),
+  const plants = rows.map(
+    (row) =>
+      row["x json"] ??
+      responseJson(collection, response, toPlant(collection, row), {
+        ...("row_version" in row && timesOf(toStored(collection, row as StoredRow))),
+        url: response.urlName === undefined ? "" : itemUrl(collection, url, row.id),
+      }),
   );
   let json = plants.reduce((before, plant) => (before === "" ? plant : `${before},${plant}`), "");
   let count = rows.length;

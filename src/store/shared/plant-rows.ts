@@ -102,14 +102,22 @@ export async function findPlants(
 
 /** Selects the rows of plants by their ids, of which there is at least one. */
 export function plantsStatement(collection: Collection, ids: readonly PlantId[]): SqlStatement {
-  const wanted = [...new Set(ids)];
-  // Few lengths, so that their statements stay prepared: an id more than once changes nothing.
-  while (!Number.isInteger(Math.log2(wanted.length))) wanted.push(ids[0] as PlantId);
+  const wanted = withRepeated(ids);
   return {
     sql: `SELECT ${storedColumns(collection)} FROM "${collection.table}" WHERE id IN ${list(wanted)}`,
     parameters: wanted,
     isPrepared: true,
   };
+}
+
+/**
+ * Each of the ids, of which there is at least one, and one of them again. Their number is one of few, so
+ * that statements with them stay prepared; an id more than once changes nothing.
+ */
+export function withRepeated(ids: readonly PlantId[]): PlantId[] {
+  const all = [...new Set(ids)];
+  while (!Number.isInteger(Math.log2(all.length))) all.push(ids[0] as PlantId);
+  return all;
 }
 
 export function byId(collection: Collection, rows: readonly StoredRow[]): Map<PlantId, StoredPlant> {

@@ -119,4 +119,12 @@ test("a page is the one that the server would write", async () => {
       }
   expect(new Set(counts).size).toBeGreaterThan(5);
   for (const offset of [1, 15, 24, 25, 10_001]) await isSame({ offset, size: 5 });
+  const value = { value: text(5), operator: "eq", isFallback: false } as const;
+  const condition = { key: 0, operator: "eq", values: [value] } as const;
+  for (const isDescending of [false, true])
+    for (const bytesMax of [100_000, 1_000, 150])
+      for (const size of [5, 30]) {
+        expect(await isSame({ terms: [{ key: 0, isDescending }], bytesMax, size })).toBeGreaterThan(0);
+        expect(await isSame({ conditions: [condition], bytesMax, size, offset: 3 })).toBeGreaterThan(0);
+      }
 });
