@@ -39,7 +39,7 @@ function hexOf(bytes: Uint8Array): string {
 }
 
 /** Crockford's digits. */
-export const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /** A text of 16 bytes, of which the first six may be a time. */
 export function encodeId(format: TextFormat, bytes: Uint8Array, version: 7 | 8): string {

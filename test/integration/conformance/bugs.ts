@@ -73,9 +73,7 @@ const plantBugs: Readonly<Record<string, Bug>> = {
     /[.eE]/.test(id) && Number.isInteger(Number(id)) ? String(BigInt(Number(id))) : id,
   ),
   rejectsMinusZero: rejectsIds(["ids.zero-notations"], /^-0/),
-  acceptsIdsAsStrings: misreadText(["ids.string-is-no-id", "errors.invalid-plant"], (text) =>
-    text.replace(/("id":)"(\d+)"/, "$1$2"),
-  ),
+  acceptsIdsAsStrings: misreadText(["ids.string-is-no-id"], (text) => text.replace(/("id":)"(\d+)"/, "$1$2")),
 
   // Idempotence.
   rejectsTheSamePlantAgain: {
@@ -216,22 +214,22 @@ const plantBugs: Readonly<Record<string, Bug>> = {
     (request) => isCreate(request) && headerOf(request, "content-type") !== "application/json",
   ),
   needsNoToken: altersRequestHeader(
-    ["contract.token-required", "errors.token", "errors.authentication-first"],
+    ["contract.token-required", "errors.token"],
     "Authorization",
     ([first], token) => first ?? `Bearer ${token}`,
   ),
   acceptsAnyOtherScheme: altersRequestHeader(
-    ["contract.token-required", "errors.token"],
+    ["contract.token-required"],
     "Authorization",
     ([first], token) => (first?.startsWith("Basic ") ? `Bearer ${token}` : first),
   ),
   comparesTheScheme: altersRequestHeader(["contract.scheme-case"], "Authorization", ([first]) =>
     first?.startsWith("Bearer") ? first : undefined,
   ),
-  inventsWhatIsMissing: misreadText(["contract.invalid-members", "errors.invalid-plant"], (text) =>
+  inventsWhatIsMissing: misreadText(["contract.invalid-members"], (text) =>
     text.replace(/^\{"id":(\d+)\}$/, '{"id":$1,"name":""}'),
   ),
-  convertsTypes: misreadText(["contract.invalid-members", "errors.invalid-plant"], (text) =>
+  convertsTypes: misreadText(["contract.invalid-members"], (text) =>
     text.replace(/("name":)(\d+|true)(?=[,}])/, '$1"$2"'),
   ),
   returnsProblemDetails: altersErrors(
@@ -244,16 +242,11 @@ const plantBugs: Readonly<Record<string, Bug>> = {
 
   // Errors.
   usesTheStatusAsTheCode: altersErrors(
-    ["errors.body-members", "errors.invalid-json", "errors.invalid-plant"],
+    ["errors.body-members", "errors.invalid-json"],
     ({ error, message }) => ({ error: Math.trunc(Number(error) / 100), message }),
   ),
   acceptsCommasAtTheEnd: misreadText(["errors.invalid-json"], (text) => text.replace(/,(?=\s*\}$)/, "")),
   replacesInvalidUtf8: misreadText(["errors.invalid-json"], (text) => text),
-  takesNullForNoTag: misreadText(["errors.invalid-plant"], (text) => text.replace(',"tag":null', "")),
-  namesTheFirstInvalidMember: altersErrors(["errors.message-names-fields"], ({ error, message }) => ({
-    error,
-    message: String(message).replace(/; .*$/, "."),
-  })),
   dropsControlCharacters: misreadText(["errors.unstorable-text"], (text) => text.replaceAll("\\u0000", "")),
   namesRoundedIds: altersErrors(["errors.conflict"], ({ error, message }) => ({
     error,
@@ -262,23 +255,17 @@ const plantBugs: Readonly<Record<string, Bug>> = {
   sendsNoChallenge: altersHeader(["errors.token"], "WWW-Authenticate"),
   returns403: altersStatus(["errors.token"], 40101, "403 Forbidden"),
   comparesTheStartOfTheToken: altersRequestHeader(
-    ["errors.token", "contract.token-required"],
+    ["contract.token-required"],
     "Authorization",
     ([first], token) => (first?.includes(token.slice(0, -1)) ? `Bearer ${token}` : first),
   ),
   readsTheTokenOfTheQuery: {
-    breaks: ["errors.token"],
+    breaks: ["contract.token-required"],
     request: (request) => {
       const [, token] = /[?&]access_token=([^& ]+)/.exec(request.start) ?? [];
       if (token !== undefined) setHeader(request, "Authorization", `Bearer ${token}`);
     },
   },
-  routesBeforeItAuthenticates: rejects(
-    ["errors.authentication-first"],
-    40400,
-    (request) =>
-      withoutToken(request) && request.start.includes("/nowhere") && !request.start.startsWith("OPTIONS"),
-  ),
   ignoresASlashAtTheEnd: misreadStart(["errors.unknown-path"], (start) =>
     start.replace("/plants/ ", "/plants "),
   ),
@@ -432,9 +419,8 @@ const bugsOf = (member: string, value: string): Readonly<Record<string, Bug>> =>
   "a member of another type is accepted": misreadText(["contract.invalid-members"], (text) =>
     text.replace(new RegExp(`("${member}"):(?:5|true|\\[\\]|\\{\\})`), `$1:${value}`),
   ),
-  "a required member may be missing": misreadText(
-    ["contract.invalid-members", "errors.invalid-plant"],
-    (text) => (text.includes(`"${member}"`) ? text : text.replace(/("id":\d+)/, `$1,"${member}":${value}`)),
+  "a required member may be missing": misreadText(["contract.invalid-members"], (text) =>
+    text.includes(`"${member}"`) ? text : text.replace(/("id":\d+)/, `$1,"${member}":${value}`),
   ),
 });
 
@@ -605,7 +591,7 @@ export const planted: readonly PlantedBugs[] = [
     ...contractOf("codes.yaml"),
     bugs: {
       ...editBugs,
-      "an id may be a number": misreadText(["errors.invalid-plant"], (text) =>
+      "an id may be a number": misreadText(["contract.invalid-members"], (text) =>
         text.replace(/"code":(\d+)/, '"code":"$1"'),
       ),
     },
@@ -644,7 +630,7 @@ export const planted: readonly PlantedBugs[] = [
 export const habits: readonly (readonly [name: string, keeps: readonly string[], habit: Bug])[] = [
   [
     "writes an integer with a fraction of zero",
-    ["contract.as-described", "errors.invalid-plant"],
+    ["contract.as-described"],
     altersText([], (text) => text.replace(/("error":\d+)/, "$1.0")),
   ],
 ];

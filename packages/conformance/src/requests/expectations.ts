@@ -160,14 +160,11 @@ export function expectAccepted({ status }: HttpResponse, rejected = "a valid req
   expectThat(status >= 200 && status < 300, `${rejected}: received the status ${status}`);
 }
 
-/** The start of the message of the worst fault, which a report shows before others of its rule. */
-export const accepted = "a request that must be rejected is accepted";
-
 export function expectClientError({ status }: HttpResponse): void {
   expectThat(
     status >= 400 && status < 500,
     status < 300
-      ? `${accepted}: received the status ${status}`
+      ? `a request that must be rejected is accepted: received the status ${status}`
       : `expected the request to be rejected with 4xx, received the status ${status}`,
   );
 }

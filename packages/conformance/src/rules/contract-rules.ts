@@ -191,7 +191,7 @@ export function contractRules(contents: Contents): readonly ConformanceRule[] {
         "A create without the token, with another or with another scheme is rejected, and nothing is stored; so is every other operation that needs a token, without it.",
       required: byContract(security, rfc(6750, "2.1")),
       run: async (check) => {
-        await check.cases(wrongCredentials(check), async ({ parts }) => {
+        await check.cases(wrongCredentials(check), async (parts) => {
           const id = check.id();
           const body = contents.plantJson(id, "without the token");
           const response = await check.send({ ...parts, body });

@@ -1,44 +1,35 @@
-// Makes the requests that a server must reject: rules of the contract expect a rejection, and those
-// of errors which one.
+// Makes the requests that a server must reject: credentials, and bodies.
 
-import type { ErrorCode } from "../../../../src/base/errors.ts";
 import type { Field } from "../../../../src/contract/contract.ts";
 import { type Contents, newId } from "../requests/contents.ts";
 import type { RuleContext } from "../requests/rule-context.ts";
 import type { RequestParts } from "../wire/exchange.ts";
 
-/** A request without a token that is accepted, and the error of ours that it gets. */
-export interface WrongCredentials {
-  readonly parts: RequestParts;
-  readonly code: ErrorCode;
-}
-
 /** Credentials that nobody has, from the token of the run. */
-export function wrongCredentials(check: RuleContext): Readonly<Record<string, WrongCredentials>> {
+export function wrongCredentials(check: RuleContext): Readonly<Record<string, RequestParts>> {
   const { access, collection } = check.contents;
   const { token } = check.target;
   const none = check.contents.credentials(null);
-  const missing = (parts: RequestParts): WrongCredentials => ({ parts, code: "missingToken" });
-  const invalid = (other: string): WrongCredentials => {
+  const invalid = (other: string): RequestParts => {
     const [[name = "", value] = []] = Object.entries(check.contents.credentials(other));
-    return { parts: { headers: { [name]: value?.trim() ?? null } }, code: "invalidToken" };
+    return { headers: { [name]: value?.trim() ?? null } };
   };
   const last = token.endsWith("A") ? "B" : "A";
   const swapped = Array.from(token, (character) =>
     character === character.toUpperCase() ? character.toLowerCase() : character.toUpperCase(),
   ).join("");
   return {
-    "no token": missing({ headers: none }),
+    "no token": { headers: none },
     ...(access.bearer && {
-      "another scheme": missing({ headers: { ...none, Authorization: "Basic dXNlcjpwYXNz" } }),
-      "a scheme that begins with Bearer": missing({ headers: { ...none, Authorization: "Bearerx" } }),
-      "no scheme": missing({ headers: { ...none, Authorization: "unknown" } }),
+      "another scheme": { headers: { ...none, Authorization: "Basic dXNlcjpwYXNz" } },
+      "a scheme that begins with Bearer": { headers: { ...none, Authorization: "Bearerx" } },
+      "no scheme": { headers: { ...none, Authorization: "unknown" } },
       "a scheme without a token": invalid(""),
     }),
-    "in the query": missing({
+    "in the query": {
       path: `${collection.path}?access_token=${encodeURIComponent(token)}`,
       headers: none,
-    }),
+    },
     "an unknown token": invalid("unknown"),
     "two words": invalid("two words"),
     "a long token": invalid("x".repeat(4_000)),

@@ -7,7 +7,7 @@ import { Watch } from "../failures/watch.ts";
 import { IdSource } from "../plants/ids.ts";
 import type { Contents } from "../requests/contents.ts";
 import { DescribedResponses } from "../requests/described-responses.ts";
-import { accepted, createdId, expectPlant } from "../requests/expectations.ts";
+import { createdId, expectPlant } from "../requests/expectations.ts";
 import { RuleContext } from "../requests/rule-context.ts";
 import type { RunState, Target } from "../requests/run-state.ts";
 import { TestClient } from "../requests/test-client.ts";
@@ -243,12 +243,8 @@ async function runRule(rule: ConformanceRule, state: RunState): Promise<RuleResu
     rule,
     outcome: failures.length > 0 ? "fails" : isChecked ? "holds" : unchecked,
     reason: reasons.length === 0 ? undefined : reportText(reasons.join("; "), state.secrets),
-    failures: failures.toSorted((one, other) => Number(isAccepted(other)) - Number(isAccepted(one))),
+    failures,
   };
-}
-
-function isAccepted({ message }: RuleFailure): boolean {
-  return message.startsWith(accepted);
 }
 
 /** Adds what the responses of all rules have shown. */
