@@ -100,20 +100,26 @@ export class WorkerClient<Opening extends Open> {
 
   /**
    * Ends the worker, or lets the process end without it while its database is open: Bun has crashed
-   * when a worker ended before that was closed.
+   * when a worker ended before that was closed. Rejects every pending call, such as one that was made
+   * while the worker closed the database, and every later one.
    */
   end(isClosed: boolean, reason = new Error("The SQLite worker has ended")): void {
-    this.#failure ??= reason;
+    this.#refuse(reason);
     if (isClosed) this.#worker.terminate();
     else this.#worker.unref();
   }
 
   /** Rejects every pending call and every later one. */
   fail(error: Error): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = error;
-    for (const { response } of this.#pending.splice(0)) response.reject(error);
-    this.#options.onFailed?.(error);
+    if (this.#refuse(error)) this.#options.onFailed?.(error);
+  }
+
+  /** Returns whether the worker has served calls so far. */
+  #refuse(reason: Error): boolean {
+    if (this.#failure !== undefined) return false;
+    this.#failure = reason;
+    for (const { response } of this.#pending.splice(0)) response.reject(reason);
+    return true;
   }
 
   #call(message: CallMessage): Promise<unknown> {

@@ -22,12 +22,7 @@ test("calls reject when the worker ends without an error, and later ones too", a
 
 test("a call is sent when the one before has its response, and a short one while another short one runs", async () => {
   const sent: string[] = [];
-  const thread = {
-    postMessage: ({ method }: { method: string }) => sent.push(method),
-    addEventListener: () => undefined,
-    terminate: () => undefined,
-    onmessage: (_: { data: object }) => undefined,
-  };
+  const thread = pretendedThread(({ method }) => sent.push(method));
   using _ = spyOn(globalThis, "Worker").mockImplementation((() => thread) as never);
   type Opening = () => Promise<{ reader: Record<"page" | "query", () => Promise<void>> }>;
   const worker = new WorkerClient<Opening>(new URL("file:///none"), { name: "sql", short: ["page"] });
@@ -42,3 +37,27 @@ test("a call is sent when the one before has its response, and a short one while
   await Promise.all(calls);
   worker.end(true);
 });
+
+test("a call that is made while the worker closes its database rejects when that has ended", async () => {
+  const thread = pretendedThread(() => undefined);
+  using _ = spyOn(globalThis, "Worker").mockImplementation((() => thread) as never);
+  type Opening = () => Promise<{ reader: Record<"close" | "query", () => Promise<void>> }>;
+  const worker = new WorkerClient<Opening>(new URL("file:///none"), { name: "sql" });
+  const { reader } = worker.served;
+  const closing = reader.close();
+  const queries = Promise.allSettled([reader.query(), reader.query()]);
+  thread.onmessage({ data: { kind: "result", result: undefined } });
+  await closing;
+  worker.end(true, new Error("it was closed"));
+  for (const result of await queries)
+    expect(result).toMatchObject({ status: "rejected", reason: { message: "it was closed" } });
+});
+
+function pretendedThread(postMessage: (call: { readonly method: string }) => void) {
+  return {
+    postMessage,
+    addEventListener: () => undefined,
+    terminate: () => undefined,
+    onmessage: (_: { data: object }) => undefined,
+  };
+}
