@@ -1,18 +1,55 @@
-// Describes the failures of operations: codes, header fields, and examples.
+// Describes the failures of operations: codes, header fields, and examples with the messages that a
+// server sends, by the server's functions.
 
-import { type ApiError, type ErrorCode, errorRegistry } from "../base/errors.ts";
-import { tokenField } from "../contract/access.ts";
-import { type Contract, requiresMatch } from "../contract/contract.ts";
-import { type ErrorShape, formOf, pathOfPart } from "../contract/error-format.ts";
+import { checkScopes, invalidTokenError, missingTokenError } from "../auth/authenticator.ts";
+import { unknownToken } from "../auth/token-cache.ts";
+import { ApiError, type ErrorCode, errorRegistry, internalError, isErrorCode } from "../base/errors.ts";
+import { type Access, tokenField } from "../contract/access.ts";
+import { type Collection, type Contract, type Plant, requiresMatch } from "../contract/contract.ts";
+import {
+  apiErrorMembers,
+  type ErrorFormat,
+  type ErrorShape,
+  formOf,
+  pathOfPart,
+} from "../contract/error-format.ts";
+import { bodyJson, conflictError, parsePlantJson } from "../contract/plant.ts";
 import { uncapitalized } from "../contract/words.ts";
-import type { Operation } from "../http/operation.ts";
-import type { ResponseObject } from "./description.ts";
-import { ErrorExamples, type ExampleOperation, toExamples } from "./failure-examples.ts";
+import type { Operation, OperationRow } from "../http/operation.ts";
+import { missingHeader } from "../http/request-head.ts";
+import { type Route, routerOf } from "../http/router.ts";
+import { notServed, unservedOperations } from "../http/unserved-operations.ts";
+import { createRow } from "../plants/create-plant.ts";
+import { overloaded } from "../plants/pending-create.ts";
+import { checkPreconditions } from "../plants/preconditions.ts";
+import { entityTag } from "../store/shared/entity-tag.ts";
+import type { Example, ResponseObject } from "./description.ts";
 import { headerReferences } from "./served-components.ts";
 
+/** The names of examples that differ from those of their errors. */
+const exampleNames: Partial<Record<ErrorCode, string>> = {
+  missingToken: "missing",
+  invalidToken: "notAccepted",
+  contentTooLarge: "tooLarge",
+  unavailable: "overloaded",
+};
+
+/** The code of an example that the server has added; undefined for another example. */
+export function codeOfExample(name: string): ErrorCode | undefined {
+  const renamed = Object.entries(exampleNames).find(([, each]) => each === name)?.[0] ?? name;
+  return isErrorCode(renamed) ? renamed : undefined;
+}
+
 /** An operation whose failures are described. */
-export interface FailingOperation extends ExampleOperation {
+export interface FailingOperation {
   readonly kind: OperationKind;
+  /** Its collection, in whose words messages are; undefined for an operation of none. */
+  readonly collection: Collection | undefined;
+  readonly access: Access;
+  readonly errors: ErrorFormat;
+  readonly method: string;
+  /** Its path, in which braces are parameters. */
+  readonly path: string;
   /** Whether it takes If-Match. */
   readonly isConditional?: boolean;
 }
@@ -23,11 +60,14 @@ export interface FailingOperation extends ExampleOperation {
  */
 type OperationKind = "create" | "withBody" | "withoutBody" | "asDescribed" | "implemented" | "unserved";
 
+type Errors = Partial<Record<ErrorCode, ApiError>>;
+
 /** The failures of operations, with the messages of a server. */
 export class FailureResponses {
   readonly #contract: Contract;
-  readonly #examples: ErrorExamples;
+  readonly #basePath: string;
   readonly #errorSchema: object;
+  readonly #findRoute: (method: string, path: string) => Route<OperationRow>;
 
   /** @param operations those besides the creates. */
   constructor(
@@ -35,41 +75,34 @@ export class FailureResponses {
     operations: readonly Operation[],
     { basePath, errorSchema }: { readonly basePath: string; readonly errorSchema: object },
   ) {
+    const served = [...contract.collections.map(createRow), ...operations];
     this.#contract = contract;
-    this.#examples = new ErrorExamples(contract, operations, basePath);
+    this.#findRoute = routerOf([...served, ...unservedOperations(contract)], basePath, contract);
+    this.#basePath = basePath;
     this.#errorSchema = errorSchema;
   }
 
   /** The failures of an operation, by status. */
   of(operation: FailingOperation): Record<string, ResponseObject> {
+    const { errors: format, kind } = operation;
     const responses: Record<string, ResponseObject> = {};
-    const { errors: format, collection } = operation;
-    const takesMatch = operation.isConditional && collection !== undefined && requiresMatch(collection);
     const common = this.#contract.errors.shape;
-    const field = tokenField(operation.access);
     // The messages of a server are those of a collection.
-    const isAsDescribed = operation.kind === "asDescribed" || operation.kind === "implemented";
-    const all = codesOf[operation.kind].filter(
-      (code) =>
-        !(code === "preconditionFailed" && !operation.isConditional) &&
-        !(code === "preconditionRequired" && !takesMatch) &&
-        !(code === "conflict" && operation.isConditional) &&
-        !(code === "invalidParameter" && operation.kind === "create" && collection?.id.isRequired) &&
-        !(code === "missingToken" && operation.access.isOpen) &&
-        !(code === "invalidToken" && field === undefined) &&
-        !(code === "insufficientScope" && operation.access.scopes === undefined),
-    );
+    const isAsDescribed = kind === "asDescribed" || kind === "implemented";
     const schemaOf = (shape: ErrorShape) =>
       shape === common || shape.schema === undefined ? this.#errorSchema : shape.schema;
-    for (const [status, codes] of Map.groupBy(all, (code) => formOf(format, code).status)) {
+    for (const [status, codes] of Map.groupBy(codesOf(operation), (code) => formOf(format, code).status)) {
       const shape = format.shapes[status] ?? format.shape;
-      const errors = isAsDescribed ? {} : this.#examples.of(codes, operation);
+      // Mocks answer every invalid body with the first example.
+      const first = (code: ErrorCode) => Number(code !== "invalidPlant");
+      const inOrder = isAsDescribed ? [] : codes.toSorted((one, other) => first(one) - first(other));
+      const all = inOrder.map((code) => [code, this.#error(code, operation)] as const);
+      const errors: Errors = Object.fromEntries(all.filter(([, error]) => error !== undefined));
+      const examples = Object.values(errors).map((error) => exampleOf(format, error));
       responses[status] = {
         description: describeFailure(status, codes, operation),
         headers: headersOf(codes, errors),
-        content: {
-          [shape.contentType]: { schema: schemaOf(shape), examples: toExamples(format, errors) },
-        },
+        content: { [shape.contentType]: { schema: schemaOf(shape), examples: Object.fromEntries(examples) } },
       };
     }
     if (!isAsDescribed)
@@ -79,6 +112,113 @@ export class FailureResponses {
       };
     return responses;
   }
+
+  /** An error with the message of a server; undefined if there is no such message. */
+  #error(code: ErrorCode, operation: FailingOperation): ApiError | undefined {
+    const { method, path, access, collection } = operation;
+    switch (code) {
+      case "badRequest":
+        return new ApiError(code, 'The Content-Length is "26, 26"; send it once, as one decimal number.');
+      case "preconditionRequired":
+        return missingHeader("If-Match", "a string");
+      case "missingToken":
+        return missingTokenError(access);
+      case "invalidToken":
+        return invalidTokenError(unknownToken, access);
+      case "insufficientScope":
+        return checkScopes({ scopes: [] }, access);
+      case "notFound":
+        return this.#errorOfRoute("POST", (collection?.path ?? path).replace(/\/$/, "").slice(0, -1));
+      case "methodNotAllowed": {
+        const target = path.replaceAll(/\{[^{}]*\}/g, "1");
+        return ["GET", "PUT", "PATCH", "DELETE", "POST"]
+          .map((each) => this.#errorOfRoute(each, target))
+          .find((error) => error?.code === code);
+      }
+      case "requestTimeout":
+        return new ApiError(code, "The body did not arrive within 20 seconds; sending it again is safe.");
+      case "contentTooLarge":
+        return new ApiError(code, "The body is over the limit of 1048576 bytes; send a smaller one.");
+      case "unsupportedMediaType":
+        return new ApiError(code, "The Content-Type is text/plain; send application/json.");
+      case "tooManyRequests":
+        return new ApiError(
+          code,
+          "The rate limit of 10 creates a second is exceeded; try again in 1 second.",
+        );
+      case "internalError":
+        return internalError();
+      case "notImplemented":
+        return notServed(this.#contract, method, path);
+      default:
+        return collection && errorOfCollection(code, collection);
+    }
+  }
+
+  #errorOfRoute(method: string, path: string): ApiError | undefined {
+    const route = this.#findRoute(method, this.#basePath + path);
+    return route.operation === undefined ? route.error : undefined;
+  }
+}
+
+/** An error with a message about the resources of a collection; undefined for one of another kind. */
+function errorOfCollection(code: ErrorCode, collection: Collection): ApiError | undefined {
+  const { id, fields, titleField } = collection;
+  const [plant] = collection.examples as readonly [Plant];
+  switch (code) {
+    case "invalidJson":
+      return errorOfBody(collection, `{${JSON.stringify(fields[0]?.name ?? "id")}: }`);
+    case "invalidPlant": {
+      const wrongId = id.type.kind.name === "integer" ? '"1"' : "1";
+      return errorOfBody(collection, id.isAccepted ? `{${JSON.stringify(id.name)}: ${wrongId}}` : "[]");
+    }
+    case "unstorableText": {
+      if (titleField === undefined) return undefined;
+      const values = plant.values.with(fields.indexOf(titleField), "Monst\0era");
+      const error = errorOfBody(collection, bodyJson(collection, { ...plant, values }));
+      return error?.code === code ? error : undefined;
+    }
+    case "preconditionFailed":
+      return checkPreconditions(
+        new Headers({ "If-Match": '"x"' }),
+        entityTag(collection, { ...plant, createdAt: 0, version: 0n }),
+      );
+    case "conflict":
+      return conflictError(collection, plant, !id.isRequired);
+    case "unavailable":
+      return overloaded(collection);
+    default:
+      return undefined;
+  }
+}
+
+function errorOfBody(collection: Collection, body: string): ApiError | undefined {
+  const [{ id }] = collection.examples as readonly [Plant];
+  const result = parsePlantJson(collection, body, collection.id.isRequired ? undefined : () => id);
+  return result instanceof ApiError ? result : undefined;
+}
+
+/** An error as a named example of a response. */
+function exampleOf(format: ErrorFormat, { code, message }: ApiError): readonly [string, Example] {
+  const { error, meaning } = errorRegistry[code as ErrorCode];
+  const [start = ""] = meaning.split(/[,;]/);
+  const value = apiErrorMembers(format, { code, message });
+  const name = exampleNames[code as ErrorCode] ?? String(code);
+  return [name, { summary: `${error}, ${uncapitalized(start)}`, value }];
+}
+
+/** The errors that an operation may have. */
+function codesOf({ kind, collection, access, isConditional = false }: FailingOperation): ErrorCode[] {
+  const isLeftOut: Partial<Record<ErrorCode, boolean>> = {
+    preconditionFailed: !isConditional,
+    preconditionRequired: !isConditional || collection === undefined || !requiresMatch(collection),
+    conflict: isConditional,
+    invalidParameter: kind === "create" && collection?.id.isRequired === true,
+    missingToken: access.isOpen,
+    invalidToken: tokenField(access) === undefined,
+    insufficientScope: access.scopes === undefined,
+  };
+  return codesOfKind[kind].filter((code) => isLeftOut[code] !== true);
 }
 
 function describeFailure(
@@ -112,7 +252,7 @@ export const errorsBeforeRate: readonly ErrorCode[] = [
 
 function headersOf(
   codes: readonly ErrorCode[],
-  { missingToken, invalidToken, insufficientScope, methodNotAllowed }: Partial<Record<ErrorCode, ApiError>>,
+  { missingToken, invalidToken, insufficientScope, methodNotAllowed }: Errors,
 ): Record<string, object> {
   const names = ["X-Request-Id", "Cache-Control"];
   if (!codes.some((code) => errorsBeforeRate.includes(code))) names.push("RateLimit", "RateLimit-Policy");
@@ -141,23 +281,16 @@ const describedCodes: readonly ErrorCode[] = [
   ...(["internalError", "unavailable"] as const),
 ];
 
-const codesOf: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
-  create: Object.keys(errorRegistry).filter(
+const allCodes = Object.keys(errorRegistry) as ErrorCode[];
+const codesOfKind: Readonly<Record<OperationKind, readonly ErrorCode[]>> = {
+  create: allCodes.filter(
     (code) => !["notImplemented", "preconditionFailed", "preconditionRequired"].includes(code),
-  ) as ErrorCode[],
-  withBody: Object.keys(errorRegistry).filter((code) => code !== "notImplemented") as ErrorCode[],
+  ),
+  withBody: allCodes.filter((code) => code !== "notImplemented"),
   withoutBody: [
-    "invalidParameter",
-    "preconditionFailed",
-    "preconditionRequired",
-    "missingToken",
-    "invalidToken",
-    "insufficientScope",
-    "notFound",
-    "methodNotAllowed",
-    "tooManyRequests",
-    "internalError",
-    "unavailable",
+    ...(["invalidParameter", "preconditionFailed", "preconditionRequired", "missingToken"] as const),
+    ...(["invalidToken", "insufficientScope", "notFound", "methodNotAllowed", "tooManyRequests"] as const),
+    ...(["internalError", "unavailable"] as const),
   ],
   asDescribed: [...describedCodes, "notImplemented"],
   implemented: [...describedCodes, "invalidToken", "insufficientScope", "tooManyRequests"],

@@ -4,7 +4,7 @@ import type { ErrorCode as ErrorNumber } from "../../packages/sandbox/src/contro
 import { type ErrorCode, errorRegistry } from "../base/errors.ts";
 import type { Collection, Contract } from "../contract/contract.ts";
 import { type Description, jsonMedia, referencedResponse } from "../docs-page/description.ts";
-import { codeOfExample } from "../docs-page/failure-examples.ts";
+import { codeOfExample } from "../docs-page/failure-responses.ts";
 import { servedDocument } from "../docs-page/served-document.ts";
 
 export interface Example {
