@@ -78,14 +78,19 @@ export class Groups<Call, Result> {
     if (own === undefined) this.#waiting.set(caller, [waiting]);
     else own.push(waiting);
     this.#waitingCalls++;
-    // A caller who makes one call after the other waits for no tick.
-    if (this.#lastLength <= 1 || this.#waitingCalls >= promptCalls) this.#start();
-    else this.#scheduleStart();
+    this.#startSoon();
     return response.promise;
   }
 
+  #startSoon(): void {
+    const { callsMax } = this.#limits;
+    // A caller who makes one call after the other waits for no tick.
+    if (this.#lastLength <= 1 || this.#waitingCalls >= Math.min(callsMax, promptCalls)) this.#start();
+    else this.#scheduleStart();
+  }
+
   #scheduleStart(): void {
-    if (this.#isScheduled || this.#isFull()) return;
+    if (this.#isScheduled || this.#isFull() || this.#waitingCalls === 0) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
@@ -159,7 +164,7 @@ export class Groups<Call, Result> {
         if (this.#limits.isTimed)
           for (const { caller } of group)
             this.#times.set(caller, this.#timeOf(caller) + performance.now() - startedAt);
-        this.#start();
+        this.#startSoon();
       });
       for (const [index, { response }] of group.entries()) response.resolve(results[index] as Result);
     } catch (error) {

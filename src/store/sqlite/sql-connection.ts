@@ -3,10 +3,11 @@
 import { OperatorError } from "../../base/operator-error.ts";
 import type { Contract } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
-import type { ReadConnection } from "../shared/page.ts";
-import { sqliteTraits } from "./sql-reader.ts";
+import { Groups } from "../groups.ts";
+import type { Page, ReadConnection } from "../shared/page.ts";
+import { type PageCall, pagesMax, sqliteTraits } from "./sql-reader.ts";
 import type { openReadThread } from "./sql-worker.ts";
-import { WorkerClient } from "./worker-rpc.ts";
+import { type SentError, toError, WorkerClient } from "./worker-rpc.ts";
 
 /**
  * Opens a connection that reads a store in its own thread. Rejects with an OperatorError.
@@ -21,8 +22,8 @@ export async function openReadConnection(
   let isOpen = false;
   const worker = new WorkerClient<typeof openReadThread>(new URL("./sql-worker", import.meta.url), {
     name: "sql",
-    // ListReads makes at most shortCallsMax at the same time, and groups of reads are two.
-    short: ["page", "count", "find", "get"],
+    // ListReads makes at most shortCallsMax at the same time, and groups are two.
+    short: ["pages", "count", "find", "get"],
     // One that cannot start rejects here.
     onFailed: (error) => isOpen && onFailed(error),
   });
@@ -34,12 +35,17 @@ export async function openReadConnection(
   }
   isOpen = true;
   const { reader } = worker.served;
+  // The calls have had their turns.
+  const limits = { callsMax: pagesMax, groupsMax: 2, waitMsMax: Number.POSITIVE_INFINITY };
+  const pages = new Groups(limits, async (calls: readonly PageCall[]) =>
+    (await reader.pages(calls)).map(settled),
+  );
   return {
     ...sqliteTraits,
     query: reader.query,
     find: reader.find,
     get: reader.get,
-    page: reader.page,
+    page: (...call) => pages.add("", call),
     count: reader.count,
     async [Symbol.asyncDispose]() {
       const closed = new OperatorError("the connection to the store was closed; try again");
@@ -48,4 +54,8 @@ export async function openReadConnection(
       worker.end(true, closed);
     },
   };
+}
+
+function settled(result: Page | SentError): Page | Promise<Page> {
+  return "errorClass" in result ? Promise.reject(toError(result)) : result;
 }

@@ -19,15 +19,22 @@ import { Database } from "./driver.ts";
 import { readError, wrongStatement } from "./errors.ts";
 import { readContractNumber } from "./migrations.ts";
 import { runStatement, runWork } from "./sql-work.ts";
+import { type SentError, toSentError } from "./worker-rpc.ts";
 
 const functionName = "in_time";
+
+/** The pages of a message, so that those of others wait for no more. */
+export const pagesMax = 8;
+
+/** A page to read, and its time. */
+export type PageCall = readonly [query: PageQuery, ms: number];
 
 /** The members of a ReadConnection that all of SQLite have in common. */
 export const sqliteTraits = {
   dialect: "sqlite",
   inTime: `${functionName}()`,
   callsMax: 1,
-  shortCallsMax: 8,
+  shortCallsMax: 2 * pagesMax,
 } as const;
 
 /** Runs statements that read, each within its time. Its promises are settled when returned. */
@@ -83,6 +90,11 @@ export class SqlReader implements ReadConnection {
 
   async page(query: PageQuery, ms: number): Promise<Page> {
     return this.#within(ms, () => runWork(this.#database, pageWork(this.#contract, this, query, ms)), true);
+  }
+
+  /** Reads some pages, each as `page` does: a message to a thread takes as long as a page of ten. */
+  async pages(calls: readonly PageCall[]): Promise<(Page | SentError)[]> {
+    return Promise.all(calls.map((call) => this.page(...call).catch(toSentError)));
   }
 
   async count(query: ListQuery, ms: number): Promise<ListCount> {

@@ -29,7 +29,7 @@ type WorkerMessage =
 const errorClasses = { NotUpToDate, SqlTimeout, WrongStatement, DiskFailureError, OperatorError, Error };
 
 /** An error as it is sent between threads. */
-interface SentError {
+export interface SentError {
   readonly errorClass: keyof typeof errorClasses;
   readonly message: string;
 }

@@ -29,7 +29,7 @@ class HeldGroups {
     for (;;) {
       const group = this.started[index];
       if (group !== undefined) return group;
-      await Promise.resolve();
+      await new Promise(setImmediate);
     }
   }
 }
