@@ -8,7 +8,7 @@ import {
   wholeOf,
 } from "../../contract/contract.ts";
 import { toExactJson } from "../../json/exact-json.ts";
-import { bothFilters } from "../../json/json-filter.ts";
+import { bothFilters, type JsonFilter } from "../../json/json-filter.ts";
 import type { Json } from "../../json/json-values.ts";
 import { type Place, readable } from "../document/place.ts";
 import { filterOf } from "../schema/directions.ts";
@@ -118,14 +118,6 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
     property.place.note(`"${name}" is left out of responses, as it has another type there`);
     return false;
   };
-  const additions = await Promise.all(
-    fields.map(async ({ name, type }) => {
-      const property = object.properties.get(name);
-      if (property === undefined || type.kind.name !== "json" || sent === undefined) return undefined;
-      const { additionsTo } = await import("./response-additions.ts");
-      return await additionsTo(sent.properties.get(name), property, constantOf);
-    }),
-  );
   const known = new Set(fields.map(({ name }) => name).concat(id.name));
   const others = [...schemas].filter(([name]) => !known.has(name));
   const nameOf = (isWanted: (name: string, schema: Json) => boolean) =>
@@ -134,23 +126,23 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   const urlName = nameOf(
     (name, schema) => /^(?:url|self|href)$/.test(name) && valueTypes(schema).has("string"),
   );
-  const shown = fields.map((field, index) => {
-    const own = shows(field);
-    return own === false ? false : bothFilters(own, additions[index]);
-  });
   const hasId = shows(id) !== false;
   const always = new Set([createdName, updatedName, urlName, ...(hasId ? [id.name] : [])]);
+  const shown: Shown[] = [];
   const absent: (string | undefined)[] = [];
   for (const [index, field] of fields.entries()) {
+    const { name, type } = field;
+    const property = object.properties.get(name);
+    const own = shows(field);
+    const inBody = type.kind.name === "json" ? sent?.properties.get(name) : undefined;
+    const added = inBody && property && (await additionsOf(inBody, property));
+    shown.push(own && bothFilters(own, added));
     if (!shown[index]) continue;
-    const property = object.properties.get(field.name);
-    if (field.isRequired) always.add(field.name);
+    if (field.isRequired) always.add(name);
     else if (property?.isRequired) {
       absent[index] =
-        field.default === undefined
-          ? await constantOf(field.name, property)
-          : field.type.toJson(field.default);
-      if (absent[index] !== undefined) always.add(field.name);
+        field.default === undefined ? await constantOf(name, property) : type.toJson(field.default);
+      if (absent[index] !== undefined) always.add(name);
     }
   }
   const constants: string[] = [];
@@ -176,6 +168,12 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
     constants,
     wrapper: undefined,
   };
+}
+
+/** What the response requires below a property. Loaded late, as few contracts have objects in objects. */
+async function additionsOf(sent: Property, returned: Property): Promise<JsonFilter | undefined> {
+  const { additionsTo } = await import("./response-additions.ts");
+  return await additionsTo(sent, returned, constantOf);
 }
 
 /**

@@ -16,11 +16,10 @@ type ConstantOf = (name: string, property: Property) => Promise<string | undefin
  * @param constantOf finds the JSON of a member that is not stored.
  */
 export async function additionsTo(
-  sent: Property | undefined,
+  sent: Property,
   returned: Property,
   constantOf: ConstantOf,
 ): Promise<JsonFilter | undefined> {
-  if (sent === undefined) return undefined;
   return unlessEmpty(await new Additions(constantOf).draft(placesOf(sent), placesOf(returned)));
 }
 

@@ -2,7 +2,7 @@
 
 import { Work } from "../../contract/schema-check.ts";
 import { isObject, type Json } from "../../json/json-values.ts";
-import { contractErrorOf, type Place } from "../document/place.ts";
+import { type ContractError, contractErrorOf, type Place } from "../document/place.ts";
 import { hiddenNames } from "./directions.ts";
 import { isFreeFormat, numberFormat, textFormat } from "./formats.ts";
 import { type Finding, Keywords, type Node, type Run, type Schemas } from "./node.ts";
@@ -30,18 +30,14 @@ function addKeywords(node: Node, reader: Schemas): void {
     return;
   }
   if (!isObject(value)) {
-    notingFaults(place, () => {
-      throw place.error("a schema must be an object");
-    });
+    refuse(place, place.error("a schema must be an object"));
     return;
   }
   const schema = place.isVersion30 ? fromVersion30(value) : value;
   node.keywords = schema;
   for (const name of Object.keys(schema)) {
     if (name === "$dynamicRef" || name.startsWith("$recursive"))
-      notingFaults(place, () => {
-        throw place.own(name).error(`the keyword ${name} is not supported`);
-      });
+      refuse(place, place.own(name).error(`the keyword ${name} is not supported`));
     if (!checkedKeywords.includes(name) && !isAnnotation(name))
       place.note(`the keyword "${name}" is not known, and not checked`);
   }
@@ -60,10 +56,14 @@ function notingFaults(place: Place, add: () => void): boolean {
     add();
     return true;
   } catch (error) {
-    if (!place.isLenient) throw error;
-    place.noteUnchecked(contractErrorOf(error));
+    refuse(place, contractErrorOf(error));
     return false;
   }
+}
+
+function refuse(place: Place, error: ContractError): void {
+  if (!place.isLenient) throw error;
+  place.noteUnchecked(error);
 }
 
 /** Messages say nothing of keywords that are not checked, whose values may be of any kind. */
