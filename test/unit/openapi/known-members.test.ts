@@ -11,53 +11,44 @@ type Json = Record<string, unknown>;
  * Members of the objects of OpenAPI by what becomes of them: `read` has an effect on what is served,
  * `shown` is for readers and is served as it is written, and `noted` has a note.
  */
-const members: Readonly<Record<string, Readonly<Record<"read" | "shown" | "noted", readonly string[]>>>> = {
+const members: Readonly<Record<string, Readonly<Record<"read" | "shown" | "noted", string>>>> = {
   document: {
-    read: ["openapi", "info", "servers", "paths", "components", "security"],
-    shown: ["tags", "externalDocs", "$self"],
-    noted: ["jsonSchemaDialect", "webhooks"],
+    read: "openapi info servers paths components security",
+    shown: "tags externalDocs $self",
+    noted: "jsonSchemaDialect webhooks",
   },
-  server: { read: ["url", "variables"], shown: ["description", "name"], noted: [] },
+  server: { read: "url variables", shown: "description name", noted: "" },
   pathItem: {
-    read: ["head", "get", "post", "parameters"],
-    shown: ["summary", "description"],
-    noted: ["put", "delete", "patch", "options", "trace", "query", "additionalOperations", "servers"],
+    read: "head get post parameters",
+    shown: "summary description",
+    noted: "put delete patch options trace query additionalOperations servers",
   },
   operation: {
-    read: ["operationId", "parameters", "requestBody", "responses", "security"],
-    shown: ["tags", "summary", "description", "externalDocs", "deprecated"],
-    noted: ["callbacks", "servers"],
+    read: "operationId parameters requestBody responses security",
+    shown: "tags summary description externalDocs deprecated",
+    noted: "callbacks servers",
   },
   parameter: {
-    read: ["name", "in", "required", "schema"],
-    shown: [
-      "description",
-      "deprecated",
-      "allowEmptyValue",
-      "style",
-      "explode",
-      "allowReserved",
-      "example",
-      "examples",
-    ],
-    noted: ["content"],
+    read: "name in required schema",
+    shown: "description deprecated allowEmptyValue style explode allowReserved example examples",
+    noted: "content",
   },
-  requestBody: { read: ["content"], shown: ["description", "required"], noted: [] },
+  requestBody: { read: "content", shown: "description required", noted: "" },
   mediaType: {
-    read: ["schema", "example", "examples"],
-    shown: [],
-    noted: ["encoding", "prefixEncoding", "itemEncoding", "itemSchema"],
+    read: "schema example examples",
+    shown: "",
+    noted: "encoding prefixEncoding itemEncoding itemSchema",
   },
-  response: { read: ["content", "headers"], shown: ["summary", "description", "links"], noted: [] },
+  response: { read: "content headers", shown: "summary description links", noted: "" },
   header: {
-    read: ["schema"],
-    shown: ["description", "required", "deprecated", "style", "explode", "example", "examples"],
-    noted: ["content"],
+    read: "schema",
+    shown: "description required deprecated style explode example examples",
+    noted: "content",
   },
   example: {
-    read: ["value"],
-    shown: ["summary", "description", "dataValue", "serializedValue"],
-    noted: ["externalValue"],
+    read: "value",
+    shown: "summary description dataValue serializedValue",
+    noted: "externalValue",
   },
 };
 
@@ -130,14 +121,16 @@ async function withMember(
   return readSingle({ text: JSON.stringify(document) });
 }
 
+const words = (text: string) => text.split(" ").filter((word) => word !== "");
+
 for (const [kind, { read, shown, noted }] of Object.entries(members))
   describe(kind, () => {
-    test.each([...read, ...shown])("%s has no note", async (name) => {
+    test.each(words(`${read} ${shown}`))("%s has no note", async (name) => {
       const { notes } = await withMember(kind, name, values[name] ?? {});
       expect(notes).toEqual([]);
     });
 
-    test.each([...noted])("%s has a note with its pointer", async (name) => {
+    test.each(words(noted))("%s has a note with its pointer", async (name) => {
       const { notes } = await withMember(kind, name, values[name] ?? { "/": {} });
       expect(notes).toHaveLength(1);
       expect(notes[0]).toMatch(new RegExp(`\\(at /?.*${name}(?:/COPY)?\\)$`));
