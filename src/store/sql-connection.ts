@@ -10,8 +10,8 @@ export interface SqlStatement {
   readonly sql: string;
   readonly parameters?: readonly SqlValue[];
   /**
-   * Whether PostgreSQL keeps it with its plan: one that finds rows by their keys, or in their order, and
-   * comes often.
+   * Whether PostgreSQL keeps it with its plan: one that finds rows by their keys, or in their order,
+   * and comes often.
    */
   readonly isPrepared?: boolean;
 }

@@ -158,8 +158,8 @@ export class HostPool implements Queries {
   }
 
   /**
-   * Runs statements that read, in a transaction and in one round trip. Those that are prepared find rows
-   * by their keys, or in their order: see TransactionOptions.isByKey.
+   * Runs statements that read, in a transaction and in one round trip. Those that are prepared find
+   * rows by their keys, or in their order: see TransactionOptions.isByKey.
    */
   read(statements: readonly Statement[], statementMs: number): Promise<object[][]> {
     const isByKey = statements.every(({ name }) => name !== undefined);

@@ -1,5 +1,5 @@
-// Sends statements with one Sync at their end, as a query of node-postgres: they take one round trip,
-// and are one transaction if none is under way (PostgreSQL's manual, "Pipelining").
+// Sends statements with one Sync at their end, as a query of node-postgres: they take one round
+// trip, and are one transaction if none is under way (PostgreSQL's manual, "Pipelining").
 
 import { type Connection, Query, type QueryConfig, type Submittable, types } from "./driver.ts";
 
@@ -27,8 +27,8 @@ interface RowDescription {
 const noColumns: readonly Column[] = [];
 
 /**
- * The columns of what is prepared on each connection, by its name: they stay the same, so that they are
- * described only once. Each connection has one parser for a type.
+ * The columns of what is prepared on each connection, by its name: they stay the same, so that they
+ * are described only once. Each connection has one parser for a type.
  */
 const columnsOf = new WeakMap<object, Map<string, readonly Column[]>>();
 

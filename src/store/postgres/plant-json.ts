@@ -1,9 +1,9 @@
-// Writes the SQL of the JSON of plants: PostgreSQL sends a page as one text, which is passed on as it
-// is. What SQL cannot write is left to responseJson, whose JSON this is to the byte.
+// Writes the SQL of the JSON of plants: PostgreSQL sends a page as one text, which is passed on as
+// it is. What SQL cannot write is left to responseJson, whose JSON this is to the byte.
 
 import type { Collection, Field, Representation, Shown } from "../../contract/contract.ts";
 
-/** The SQL of a plant's JSON in a response; undefined where it takes more than the columns of a row. */
+/** The SQL of a plant's JSON in a response; undefined where that takes more than its columns. */
 export function plantJsonSql({ id, fields }: Collection, response: Representation): string | undefined {
   const { hasId, absent, createdName, updatedName, urlName, constants, wrapper } = response;
   if ((createdName ?? updatedName ?? urlName) !== undefined) return undefined;
@@ -23,7 +23,7 @@ export function plantJsonSql({ id, fields }: Collection, response: Representatio
   return `${all} || ${literal(`}${after}`)}`;
 }
 
-/** A member of the JSON, or an empty text; undefined for one that is not written by its column alone. */
+/** A member of the JSON, or an empty text; undefined for one that takes more than its column. */
 function memberSql(field: Field, shown: Shown, absent: string | undefined): string | undefined {
   const { column, jsonName, type, isOthers } = field;
   if (shown === false) return "''";

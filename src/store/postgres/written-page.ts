@@ -7,8 +7,8 @@ import { forCollection, type SqlWork } from "../shared/sql-work.ts";
 import { plantJsonSql } from "./plant-json.ts";
 
 /**
- * The bytes of a plant of such a page: PostgreSQL may write 1,000 of them for nothing, where their texts
- * are too long for a page together.
+ * The bytes of a plant of such a page: PostgreSQL may write 1,000 of them for nothing, where their
+ * texts are too long for a page together.
  */
 const plantBytesMax = 16_384;
 

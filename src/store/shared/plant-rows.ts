@@ -111,8 +111,8 @@ export function plantsStatement(collection: Collection, ids: readonly PlantId[])
 }
 
 /**
- * Each of the ids, of which there is at least one, and one of them again. Their number is one of few, so
- * that statements with them stay prepared; an id more than once changes nothing.
+ * Each of the ids, of which there is at least one, and one of them again. Their number is one of
+ * few, so that statements with them stay prepared; an id more than once changes nothing.
  */
 export function withRepeated(ids: readonly PlantId[]): PlantId[] {
   const all = [...new Set(ids)];
