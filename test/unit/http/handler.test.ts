@@ -10,7 +10,8 @@ import { createHandler, inProcess, withTickBudget } from "../../../src/http/hand
 import { routerOf } from "../../../src/http/router.ts";
 import { createOperation } from "../../../src/plants/create-plant.ts";
 import type { CreateOutcome } from "../../../src/store/group-commit.ts";
-import { plantStore } from "../../support/contracts.ts";
+import { contractFile } from "../../support/contract-sandbox.ts";
+import { plantStore, readSingle } from "../../support/contracts.ts";
 import { nextTurn } from "../../support/eventually.ts";
 
 const caller = { key: "gardener's key", name: "gardener", creator: 1 };
@@ -238,6 +239,15 @@ test.each([
   const response = await handler(create({ ...authorized, ...key }, '{"name":"Monstera"}'), context);
   expect(response.status).toBe(500);
   expect(/safe/.exec(await response.text())?.[0]).toBe(said as string);
+});
+
+test("the Location of what is created has its id, encoded", async () => {
+  const collection = await readSingle({ text: await Bun.file(contractFile("codes.yaml")).text() });
+  const own = { ...target, collection, itemPath: ["/parts/", ""] };
+  const { handler } = handlerWith("created", 20_000, undefined, own as never);
+  const sent = request("POST", "/v1/parts", authorized, '{"code":"a/b ?ä","name":"Bolt"}');
+  const { status, headers } = await handler(sent, context);
+  expect([status, headers.get("location")]).toEqual([200, "/parts/a%2Fb%20%3F%C3%A4"]);
 });
 
 test("a request whose client aborts is recorded as aborted, with the status of nginx, and is not an internal error", async () => {
