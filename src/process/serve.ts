@@ -72,7 +72,7 @@ export async function serve(config: ServeConfig): Promise<void> {
     watch && file !== undefined
       ? (await import("./watch-contract.ts")).watchContract({
           file,
-          source: await readContract(file),
+          source: await readSource(file),
           database,
           assertServable: async (wanted) => assertServable(config, wanted, await extension(wanted)),
           emit: ownProcess.events.emit,
@@ -89,7 +89,7 @@ async function certificateOf({ tlsCertificate, tlsKey }: ServeConfig): Promise<C
   return await readCertificate(tlsCertificate, tlsKey);
 }
 
-async function readContract(file: string): Promise<ContractSource> {
+async function readSource(file: string): Promise<ContractSource> {
   const { readContractFile } = await import("../openapi/files/read-contract-file.ts");
   return await readContractFile(file);
 }
@@ -167,7 +167,7 @@ async function openStoreUnlessStopped(
     if (!isOpen) opening.abort();
   });
   const report = (waitingFor: string) => events.emit({ kind: "storeWaiting", waitingFor });
-  const contract = file === undefined ? undefined : await readContract(file);
+  const contract = file === undefined ? undefined : await readSource(file);
   try {
     const mode = migrate === "on" ? "create" : "writable";
     const store = await storeAt(database).openForServer(mode, storeEvents, {

@@ -65,7 +65,7 @@ export class ServerProcess implements AsyncDisposable {
       this.#exit(notice("second signal, exiting immediately", { signal })),
     );
     if (config.extend !== undefined) {
-      // What an operation of one's own does not await, or leaves to a timer, must not end the process.
+      // An error that an operation of one's own does not await, or leaves to a timer, must not end the process.
       const report = (error: unknown) => emit({ kind: "internalError", requestId: "--extend", error });
       for (const event of ["unhandledRejection", "uncaughtException"]) {
         process.on(event, report);

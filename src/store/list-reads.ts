@@ -108,12 +108,12 @@ export class ListReads {
   }
 }
 
-/** Tells counts apart. */
+/** The key of a count among those that are remembered. */
 function keyOf(...list: unknown[]): string {
   return JSON.stringify(list, (_, value) => (typeof value === "bigint" ? `${value}n` : value));
 }
 
-/** What a statement that was ended has found. */
+/** The page of a statement that was ended: it goes on where that began. */
 function unfinished(error: unknown, query: PageQuery): Page {
   if (!(error instanceof SqlTimeout)) throw error;
   const rest = { after: query.after, offset: query.offset };

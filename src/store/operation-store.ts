@@ -97,7 +97,7 @@ export async function openOperationStore(
   return (caller, isGone) => new CallerStore(shared, caller, isGone);
 }
 
-/** What the stores of all callers share. */
+/** Parts that the stores of all callers use. */
 interface Shared {
   readonly store: PlantStore;
   readonly sql: ReadConnection;
@@ -127,7 +127,7 @@ class CallerStore implements OperationStore {
       : Promise.all(edits.map((edit) => this.#editOne(edit)));
   }
 
-  /** Those of plants that another program has locked are tried again, in groups of their own. */
+  /** An edit of a plant that another program has locked is tried again, in groups of its own. */
   async #editOne(edit: RecordedEdit): Promise<EditOutcome> {
     const { store, groupsOf } = this.#shared;
     for (let tries = 0; ; tries++) {

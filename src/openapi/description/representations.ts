@@ -170,7 +170,7 @@ async function readMembers(object: ObjectSchema, resource: Resource): Promise<Re
   };
 }
 
-/** What the response requires below a property. Loaded late, as few contracts have objects in objects. */
+/** The members that a response requires below a property. Loaded late, as few contracts have objects in objects. */
 async function additionsOf(sent: Property, returned: Property): Promise<JsonFilter | undefined> {
   const { additionsTo } = await import("./response-additions.ts");
   return await additionsTo(sent, returned, constantOf);

@@ -26,7 +26,7 @@ export interface SentRequest extends SentParameters {
   readonly readBody: () => Promise<Uint8Array | ApiError>;
 }
 
-/** What the operations of one description share. */
+/** Parts that all operations of one description use. */
 interface SharedParts {
   readonly document: OpenApiDocument;
   readonly maker: ValueMaker;

@@ -17,7 +17,7 @@ export interface Condition extends Pick<ListFilter, "key" | "operator"> {
 
 export interface ConditionValue {
   readonly value: SqlValue;
-  /** That of its condition, unless it is the end of a day. */
+  /** The operator of its condition, unless it is the end of a day. */
   readonly operator: ListFilter["operator"];
   /** Whether it is what a plant without a value has. */
   readonly isFallback: boolean;
@@ -62,7 +62,7 @@ export function conditionSql(
       ...(isWhole ? [] : [`${whole(column)} ${sign} ${whole(bound())}`]),
     ];
     const fits = all.length === 1 ? all.join() : `(${all.join(" AND ")})`;
-    // What has no value has the fallback, or is another one.
+    // A plant without a value has the fallback, or is another one.
     return (compared === "ne") !== isFallback ? `(${fits} OR ${own} IS NULL)` : fits;
   });
   return `(${each.join(operator === "ne" ? " AND " : " OR ")})`;

@@ -31,7 +31,7 @@ export interface ListQuery {
   readonly offset: number;
 }
 
-/** What is left of a list whose time was up. */
+/** The part that is left of a list whose time was up. */
 export type ListRest = Pick<ListQuery, "after" | "offset">;
 
 /** How many plants are read, and sorted, at once. */

@@ -105,7 +105,7 @@ export function pageOrder(
     by: byOf(own),
     isAfter: (place) => !isRanged || place === undefined || first === undefined || !isWithout(place, 0),
     between(bind, from, upTo) {
-      // What is after all that have a value has no place among those without.
+      // A place after all plants with a value is none among those without.
       const start = from !== undefined && (isRanged || isWithout(from, 0)) ? from : undefined;
       const ranges = isRanged ? [...range(bind, start, false), ...range(bind, upTo, true)] : [];
       const all = [

@@ -41,7 +41,7 @@ export async function openDatabase(
 ): Promise<OpenDatabase> {
   assertOwnWal(path);
   const isNew = mode === "create" && !existsSync(path);
-  if (isNew) await assertNewContract(options);
+  const choice = isNew ? await checkedChoice(options) : options;
   const { database, id } = openVersion(path, mode);
   try {
     const transaction = pausingTransactions(database, path);
@@ -57,10 +57,7 @@ export async function openDatabase(
         await transaction(() => query(`CREATE INDEX IF NOT EXISTS "${name}" ON ${on}`));
       },
     };
-    const contract = await openContract(opening, {
-      ...options,
-      ...(isNew && { beforeMigration: undefined }),
-    });
+    const contract = await openContract(opening, choice);
     assertNotReplaced(path, id);
     return { database, contract };
   } catch (error) {
@@ -88,10 +85,17 @@ function pausingTransactions(database: Database, path: string) {
   };
 }
 
-/** Checks the contract of a store that is new: one that cannot be served leaves no file behind. */
-async function assertNewContract({ compiler, contract, beforeMigration }: ContractChoice): Promise<void> {
+/**
+ * Compiles and checks the contract of a store that is new: one that cannot be served leaves no file
+ * behind. The returned choice does neither again.
+ */
+async function checkedChoice(choice: ContractChoice): Promise<ContractChoice> {
+  const { compiler, contract, beforeMigration } = choice;
   const wanted = contract && (await compiler(contract));
   await beforeMigration?.(wanted);
+  const compiled: typeof compiler = async (source) =>
+    wanted !== undefined && source?.text === contract?.text ? wanted : compiler(source);
+  return { ...choice, compiler: compiled, beforeMigration: undefined };
 }
 
 /**

@@ -34,6 +34,19 @@ import { openedStore, unexpected } from "../../../support/stored-plants.ts";
 
 const plant = (id: bigint, name: string, tag?: string): Plant => ({ id, values: [name, tag] });
 
+test("the contract of a new store is compiled once", async () => {
+  using folder = new TemporaryFolder();
+  const contract = { text: await Bun.file("openapi.yaml").text() };
+  let compilations = 0;
+  const counting: typeof compiler = (source) => {
+    compilations++;
+    return compiler(source);
+  };
+  const path = folder.file("plants.db");
+  using _ = (await openDatabase(path, "create", { compiler: counting, contract })).database;
+  expect(compilations).toBe(1);
+});
+
 test("a commit is on stable storage: WAL mode, synchronous=FULL, STRICT tables", async () => {
   using folder = new TemporaryFolder();
   using database = (await openDatabase(folder.file("plants.db"), "create", { compiler })).database;
