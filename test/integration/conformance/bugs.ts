@@ -89,6 +89,13 @@ const plantBugs: Readonly<Record<string, Bug>> = {
       setText(response, JSON.stringify(plantOf(request)));
     },
   },
+  storesThePlantOfAConflict: {
+    breaks: ["idempotence.different-content"],
+    request: (request, { seen }) => (seen.has(idOfCreate(request) ?? "-") ? rejection(40009) : undefined),
+    response: (response, request, { seen }) => {
+      if (fieldOf(response, "error") === 40009) seen.set(idOf(request) ?? "", "");
+    },
+  },
   storesNothing: {
     breaks: ["idempotence.different-content", "ids.notations", "ids.above-range"],
     request: (request, { seen }) => {
