@@ -1,5 +1,5 @@
 // Declares the contract: what an OpenAPI description says of all its resources, and its collections,
-// each with everything that is particular to one resource. description/read-contract.ts reads it once.
+// each with everything that is particular to one resource. It is compiled once, by src/openapi.
 // "Plant" is the code's word for one stored resource, whatever the contract calls it.
 
 import type { JsonFilter } from "../json/json-filter.ts";
@@ -83,7 +83,7 @@ export interface CheckedParameter {
 /** The members that a resource has in a response: the id, fields in their order, and others. */
 export interface Representation {
   readonly hasId: boolean;
-  /** Whether it has the field, for each field of the contract. */
+  /** Whether it has the field, for each field of the collection. */
   readonly fields: readonly Shown[];
   /** The JSON of a field without a value, where the response requires it; undefined if it has none. */
   readonly absent: readonly (string | undefined)[] | undefined;
@@ -220,7 +220,7 @@ export type OperationName = keyof Collection["operations"];
 export interface Contract {
   /** How many contracts its store has had, with it; undefined outside of a store. */
   readonly number: number | undefined;
-  /** The input of readContract, from which threads and stores read the contract again. */
+  /** The text that it was compiled from, which its store keeps. */
   readonly source: ContractSource;
   readonly document: OpenApiDocument;
   /** The name of the service, such as "Plant Store". */
@@ -375,8 +375,8 @@ export function openOperations({ collections }: Contract): ServedOperation[] {
 }
 
 /**
- * The values of a plant in the order of the contract's fields; undefined for one that it does not
- * have.
+ * The values of a plant in the order of the fields of its collection; undefined for one that it does
+ * not have.
  */
 export type Values = readonly (FieldValue | undefined)[];
 

@@ -20,7 +20,7 @@ import { assertReadable, describeFault, excessOf, type Fault, loggedFault, Work 
 import { type ColumnValue, convert, type FieldType, type FieldValue, withinLimits } from "./stored-types.ts";
 import { withArticle } from "./words.ts";
 
-/** The values of a row of the plants table. */
+/** The values of a row of the table of a collection. */
 export function toValues({ fields }: Pick<Collection, "fields">, row: PlantColumns): Values {
   const values: (FieldValue | undefined)[] = [];
   for (const { columnName, type } of fields) {
@@ -173,7 +173,7 @@ export function conflictError({ words, id: { type } }: Collection, plant: Plant,
   return new ApiError("conflict", message);
 }
 
-/** The parts of a contract that parsing uses. */
+/** The parts of a collection that parsing uses. */
 export type PlantSchema = Pick<Collection, "fields" | "id" | "body" | "allowsOthers" | "ignored" | "words">;
 
 /**

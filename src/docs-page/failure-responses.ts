@@ -144,7 +144,7 @@ export class FailureResponses {
       case "tooManyRequests":
         return new ApiError(
           code,
-          "The rate limit of 10 creates a second is exceeded; try again in 1 second.",
+          "The rate limit of 10 requests a second is exceeded; try again in 1 second.",
         );
       case "internalError":
         return internalError();

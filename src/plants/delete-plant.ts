@@ -8,7 +8,7 @@ import type { Operation } from "../http/operation.ts";
 import { type StoredPlant, timesOf } from "../store/shared/plant-rows.ts";
 import { defineOperation } from "./define-operation.ts";
 import { clientEditor, editOne } from "./edit-one.ts";
-import { EditRun } from "./edits.ts";
+import { EditRun } from "./edit-run.ts";
 import { noSuchPlant } from "./get-plant.ts";
 import { idInPath } from "./parameters.ts";
 import { isConditional } from "./preconditions.ts";

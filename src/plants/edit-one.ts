@@ -1,5 +1,6 @@
-// Edits one plant for a client: reads what is stored, checks the conditions of the request, and
-// makes the edit if nothing has changed meanwhile.
+// Edits one plant for a client: reads what is stored, decides on the edit, checks the conditions of the
+// request, as other errors go before them (RFC 9110, section 13.2.1), and makes the edit if nothing has
+// changed meanwhile.
 
 import { type Caller, creatorName, type ResolveCreator } from "../auth/caller.ts";
 import { ApiError, unavailable } from "../base/errors.ts";
@@ -8,7 +9,7 @@ import type { PlantId } from "../contract/plant-id.ts";
 import type { OperationStore } from "../store/operation-store.ts";
 import { entityTag } from "../store/shared/entity-tag.ts";
 import { nextVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
-import { type Editor, EditRun } from "./edits.ts";
+import { type Editor, EditRun } from "./edit-run.ts";
 import { checkPreconditions, isConditional } from "./preconditions.ts";
 
 /** Another process has to change the plant in each of them. */

@@ -1,7 +1,6 @@
-// Edits plants under one run, lists the history of edits, and undoes them.
+// Lists the history of edits, and undoes them.
 
 import { ApiError } from "../base/errors.ts";
-import { parts } from "../base/parts.ts";
 import {
   type Collection,
   type Contract,
@@ -11,106 +10,12 @@ import {
 } from "../contract/contract.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { int64Max } from "../json/int64.ts";
-import type { PlantStore } from "../store/plant-store.ts";
-import {
-  type ConditionalEdit,
-  type EditOutcome,
-  editsMax,
-  type PlantEdit,
-  type RecordedEdit,
-} from "../store/shared/plant-edit.ts";
+import { type ConditionalEdit, editsMax } from "../store/shared/plant-edit.ts";
 import { type Creation, findPlants, nextVersion, type StoredPlant } from "../store/shared/plant-rows.ts";
 import { list } from "../store/shared/sql-work.ts";
 import type { SqlConnection, SqlValue } from "../store/sql-connection.ts";
+import type { Editor, EditRun } from "./edit-run.ts";
 import { faultOfRecorded, parseRecorded } from "./recorded-plant.ts";
-
-/**
- * Who edits: an operator in the console, a command with the user of the operating system, or a
- * client with its token.
- */
-export interface Editor {
-  readonly by: "client" | "console" | "command";
-  /** The name of the client's token, or its subject at the identity provider. */
-  readonly token?: string;
-  /** The address of the operator's browser. */
-  readonly client?: string;
-  readonly uid?: number;
-  /** According to the environment, as is sudoUser. */
-  readonly user?: string;
-  /** The user who called sudo. */
-  readonly sudoUser?: string;
-}
-
-/** 32 characters that people do not confuse. */
-const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
-
-/**
- * The longest pause between two transactions. A server that waits for the lock of a SQLite file
- * looks for it every 50 to 100 ms: without pauses it waits for two seconds, and its creates get
- * 503.
- */
-export const pauseMsMax = 50;
-
-/** Edits that the history shows, and undoes, together. */
-export class EditRun {
-  readonly id = newRunId();
-  /** How many edits were made. */
-  readonly made = { updated: 0, deleted: 0, restored: 0 };
-  readonly #store: Pick<PlantStore, "edit">;
-  readonly #editor: string;
-  readonly #pause: ((ms: number) => Promise<void>) | undefined;
-  /** How long the transaction before took. */
-  #lastMs = 0;
-  #next = 0;
-
-  /** @param pause leaves the lock of a file to other processes for as long as it was held. */
-  constructor(store: Pick<PlantStore, "edit">, editor: Editor, pause?: (ms: number) => Promise<void>) {
-    this.#store = store;
-    this.#editor = JSON.stringify(editor);
-    this.#pause = pause;
-  }
-
-  /** An edit as the history has it, which the caller makes. */
-  record({ table, contractNumber }: Collection, edit: PlantEdit, editedAt: number): RecordedEdit {
-    const { id: run } = this;
-    return { table, contractNumber, run, editor: this.#editor, editedAt, edit, seq: this.#next++ };
-  }
-
-  /** Makes any number of edits, in transactions of at most editsMax. See PlantStore.edit. */
-  async edit(
-    collection: Collection,
-    edits: readonly PlantEdit[],
-    editedAt = Date.now(),
-  ): Promise<EditOutcome[]> {
-    const outcomes: EditOutcome[] = [];
-    for (const some of parts(edits, editsMax)) {
-      const recorded = some.map((edit) => this.record(collection, edit, editedAt));
-      if (this.#lastMs > 0) await this.#pause?.(Math.min(this.#lastMs, pauseMsMax));
-      const startedAt = performance.now();
-      const committed = await this.#store.edit(recorded);
-      this.#lastMs = performance.now() - startedAt;
-      for (const [index, edit] of some.entries()) if (committed[index] === "done") this.#count(edit);
-      outcomes.push(...committed);
-    }
-    return outcomes;
-  }
-
-  #count({ expected, replacement }: PlantEdit): void {
-    if (replacement === undefined) this.made.deleted++;
-    else if (expected === undefined) this.made.restored++;
-    else this.made.updated++;
-  }
-}
-
-export type EditCounts = Readonly<EditRun["made"]>;
-
-/** 50 random bits: a name that can be typed. */
-function newRunId(): string {
-  let id = "";
-  for (const byte of crypto.getRandomValues(new Uint8Array(10)))
-    id += runCharacters[byte % runCharacters.length];
-  return id;
-}
 
 /** A plant as the history has it, or why today's contract cannot read it; undefined for none. */
 export type RecordedPlant = Plant | ApiError | undefined;

@@ -9,7 +9,7 @@ import { nextVersion, type StoredPlant, versionColumn, versionSql } from "../sto
 import { digestOf, type RecordedRead, readMsMax } from "../store/shared/transaction.ts";
 import type { SqlStatement } from "../store/sql-connection.ts";
 import { clientEditor } from "./edit-one.ts";
-import { EditRun } from "./edits.ts";
+import { EditRun } from "./edit-run.ts";
 
 interface Change {
   readonly collection: Collection;

@@ -173,7 +173,7 @@ export async function serverOptions(
     cors: config.cors,
     // The settings of limits have the names of the options.
     limits: config,
-    rateLimit: tokenRate === 0 ? undefined : { createsPerSecond: tokenRate, burst: tokenBurst ?? tokenRate },
+    rateLimit: tokenRate === 0 ? undefined : { requestsPerSecond: tokenRate, burst: tokenBurst ?? tokenRate },
     identityProvider:
       issuer === undefined || audience === undefined
         ? undefined

@@ -40,12 +40,12 @@ export interface ForcedResponsesOptions {
 }
 
 interface RateLimits {
-  readonly createsPerSecond: number;
+  readonly requestsPerSecond: number;
   readonly burst: number;
 }
 
 /** The rate that a forced 42900 names if the server has none; its example has the same. */
-const sampleRate: RateLimits = { createsPerSecond: 10, burst: 10 };
+const sampleRate: RateLimits = { requestsPerSecond: 10, burst: 10 };
 
 /** The caller of forced errors, whose token is not checked. */
 const sandboxCaller: Caller = { key: "sandbox", name: "sandbox", creator: undefined };

@@ -62,7 +62,7 @@ export interface ServerOptions {
   readonly cors?: AllowedOrigins;
   readonly limits?: Partial<ServerLimits>;
   /** Undefined where callers have no rate. */
-  readonly rateLimit?: { readonly createsPerSecond: number; readonly burst: number } | undefined;
+  readonly rateLimit?: { readonly requestsPerSecond: number; readonly burst: number } | undefined;
   /** Undefined where JWTs are not accepted. */
   readonly identityProvider?: IdentityProvider | undefined;
   /** Subscribe a log and other sinks before the start. */

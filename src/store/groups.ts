@@ -173,13 +173,16 @@ export class Groups<Call, Result> {
   }
 }
 
-/** Calls that run one after the other, in the turns of their callers: each has its share of the time. */
+/** Calls that run in the turns of their callers, each of whom has a share of the time. */
 export class Turns {
   readonly #groups: Groups<() => Promise<unknown>, unknown>;
 
-  /** @param waitMsMax how long a call may wait until it runs. */
-  constructor(waitMsMax: number, callsMax = 1) {
-    const limits = { callsMax: 1, groupsMax: callsMax, waitMsMax, isTimed: true };
+  /**
+   * @param waitMsMax how long a call may wait until it runs.
+   * @param atOnceMax how many run at the same time.
+   */
+  constructor(waitMsMax: number, atOnceMax = 1) {
+    const limits = { callsMax: 1, groupsMax: atOnceMax, waitMsMax, isTimed: true };
     this.#groups = new Groups(limits, async (calls) => Promise.all(calls.map((call) => call())));
   }
 

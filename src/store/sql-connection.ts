@@ -1,4 +1,5 @@
-// Defines how an extra reads a store by its own SQL. It never delays creates.
+// Defines how a store is read by SQL: its plants, for operations, and whatever an extra looks for. It never
+// delays creates.
 
 import { OperatorError } from "../base/operator-error.ts";
 
@@ -34,8 +35,8 @@ export class WrongStatement extends OperatorError {
 
 /**
  * Connections of its own. Calls reject with SqlTimeout after their time limit, with WrongStatement,
- * and otherwise with an OperatorError if the store cannot be used now. Its disposal waits for the calls that are running;
- * those that wait for them reject.
+ * and otherwise with an OperatorError if the store cannot be used now. Its disposal waits for the calls
+ * that are running; those that wait for them reject.
  *
  * Integers come as bigint, PostgreSQL's `numeric` as text; SQLite has 0n and 1n for booleans.
  */

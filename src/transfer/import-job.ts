@@ -1,7 +1,7 @@
 // The import of one file into a collection, as the command and the console run it.
 
 import type { Collection } from "../contract/contract.ts";
-import type { EditRun } from "../plants/edits.ts";
+import type { EditRun } from "../plants/edit-run.ts";
 import { freeIdsOf } from "../plants/new-ids.ts";
 import type { PlantStore } from "../store/plant-store.ts";
 import { keepsKeys } from "../store/shared/create-key.ts";

@@ -5,7 +5,7 @@ import { parts } from "../base/parts.ts";
 import { type Collection, type Field, type Plant, valuesEqual } from "../contract/contract.ts";
 import { plantJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
-import type { EditRun } from "../plants/edits.ts";
+import type { EditRun } from "../plants/edit-run.ts";
 import { findByKeys } from "../plants/stored-plants.ts";
 import { compareWithStored, type NewEntry, type Outcome } from "../store/plant-store.ts";
 import { type ConditionalEdit, editsMax } from "../store/shared/plant-edit.ts";

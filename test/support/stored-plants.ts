@@ -6,7 +6,7 @@ import { ApiError } from "../../src/base/errors.ts";
 import type { Collection, ContractSource, Values } from "../../src/contract/contract.ts";
 import { parsePlantJson } from "../../src/contract/plant.ts";
 import { compiler } from "../../src/openapi/compiler.ts";
-import { EditRun } from "../../src/plants/edits.ts";
+import { EditRun } from "../../src/plants/edit-run.ts";
 import { readPlants, readStoredPlants } from "../../src/plants/stored-plants.ts";
 import type { ServerStore } from "../../src/store/group-commit.ts";
 import { storeAt } from "../../src/store/open-store.ts";

@@ -4,7 +4,7 @@ import { parts } from "../../base/parts.ts";
 import { printable } from "../../base/terminal.ts";
 import { type Collection, type Plant, type Values, valuesEqual } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import { type Editor, EditRun } from "../../plants/edits.ts";
+import { type Editor, EditRun } from "../../plants/edit-run.ts";
 import { databaseFlag } from "../../process/command-name.ts";
 import { parseId } from "../../process/config/parsers.ts";
 import type { Config } from "../../process/config/resolve.ts";

@@ -5,13 +5,12 @@ import { ApiError } from "../../base/errors.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import type { Contract } from "../../contract/contract.ts";
 import { plantJson } from "../../contract/plant.ts";
+import { type Editor, pauseMsMax } from "../../plants/edit-run.ts";
 import {
-  type Editor,
   type HistoryCursor,
   type HistoryEntry,
   type HistoryFilter,
   listEdits,
-  pauseMsMax,
   type RecordedPlant,
   undoRun,
 } from "../../plants/edits.ts";

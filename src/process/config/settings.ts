@@ -244,14 +244,14 @@ const limits = {
     "maximum number of plants waiting for a commit, where each 4,096 characters count as one more; further ones are rejected with 503",
   ),
   tokenRate: integer(
-    "--token-rate <creates>",
+    "--token-rate <requests>",
     0,
     [0, 1_000_000],
-    "creates per second for each token; further ones are rejected with 429; 0 is unlimited",
+    "requests per second of each token; further ones are rejected with 429; 0 is unlimited",
   ),
   tokenBurst: setting(
-    "--token-burst <creates>",
-    "creates that a token may send at once, above its rate for a short time; --token-rate if not set",
+    "--token-burst <requests>",
+    "requests that a token may send at once, above its rate for a short time; --token-rate if not set",
     parseInteger(1, 100_000_000),
   ),
   inFlightBytesMax: integer(

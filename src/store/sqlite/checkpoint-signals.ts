@@ -22,7 +22,7 @@ export class CheckpointSignals {
     this.#integers = new Int32Array(memory, signalsAt, integers);
   }
 
-  /** Called after a commit: the WAL may have grown. */
+  /** Called after each call of the store that may have committed: the WAL may have grown. */
   committed(): void {
     Atomics.add(this.#integers, commits, 1);
     Atomics.notify(this.#integers, commits);

@@ -10,6 +10,7 @@ import type { NewEntry, Outcome } from "../plant-store.ts";
 import { keepsKeys, keyLength } from "../shared/create-key.ts";
 import { toError, toSentError } from "./worker-rpc.ts";
 
+/** As many as a batch of the group commit has at most (service/server.ts); a larger one is a message. */
 const plantsMax = 1_024;
 
 /** UTF-8 bytes of all texts of a batch. Pages that were never written take no memory. */

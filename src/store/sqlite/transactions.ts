@@ -9,8 +9,8 @@ import { type Database, retryWhileLocked, SQLiteError } from "./driver.ts";
 import { describeError } from "./errors.ts";
 import { runWork } from "./sql-work.ts";
 
-/** How long an operator's transaction waits for a server that commits without a pause. */
-const operatorWaitMs = 10_000;
+/** How long a change of an operator, or of a client, waits for a server that commits without a pause. */
+const changeWaitMs = 10_000;
 
 export class Transactions {
   readonly database: Database;
@@ -59,10 +59,10 @@ export class Transactions {
     }
   }
 
-  /** Runs a change of an operator. Throws an OperatorError if the store cannot be changed now. */
+  /** Runs a change of an operator, or the edits of clients. Throws an OperatorError if the store cannot be changed now. */
   change<Result>(work: () => SqlWork<Result>): Result {
     try {
-      return this.run(() => runWork(this.database, work()), operatorWaitMs);
+      return this.run(() => runWork(this.database, work()), changeWaitMs);
     } catch (error) {
       if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
       const reason = describeError(error, this.database.filename);

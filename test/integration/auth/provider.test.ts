@@ -94,7 +94,7 @@ test("without a sub the rate limit is the client's, and without both the issuer'
   await using keys = new KeyServer(key);
   await using identity = await startWithIdentity(keys.issuer, {
     // One create in a window that is longer than the test.
-    rateLimit: { createsPerSecond: 0.001, burst: 1 },
+    rateLimit: { requestsPerSecond: 0.001, burst: 1 },
   });
   const burst = async (...callers: readonly object[]) => {
     const tokens = callers.map((caller, jti) => key.sign(claimsOf(keys.issuer, { ...caller, jti })));

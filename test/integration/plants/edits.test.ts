@@ -3,14 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Plant, Values } from "../../../src/contract/contract.ts";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
-import {
-  type Editor,
-  EditRun,
-  type HistoryFilter,
-  listEdits,
-  type Undone,
-  undoRun,
-} from "../../../src/plants/edits.ts";
+import { type Editor, EditRun } from "../../../src/plants/edit-run.ts";
+import { type HistoryFilter, listEdits, type Undone, undoRun } from "../../../src/plants/edits.ts";
 import { type PlantStore, toEntries } from "../../../src/store/plant-store.ts";
 import { findPlants, type StoredPlant } from "../../../src/store/shared/plant-rows.ts";
 import type { SqlConnection } from "../../../src/store/sql-connection.ts";

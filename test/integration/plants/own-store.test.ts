@@ -4,7 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Contract } from "../../../src/contract/contract.ts";
 import { ApiError, type CollectionStore, etagOf } from "../../../src/index.ts";
-import { EditRun, listEdits, undoRun } from "../../../src/plants/edits.ts";
+import { EditRun } from "../../../src/plants/edit-run.ts";
+import { listEdits, undoRun } from "../../../src/plants/edits.ts";
 import { contractFile } from "../../support/contract-sandbox.ts";
 import { engines } from "../../support/engines.ts";
 import { type InProcessServer, startInProcess } from "../../support/in-process-server.ts";

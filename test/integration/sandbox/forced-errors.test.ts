@@ -130,7 +130,7 @@ test("42900 equals that of a token over its rate", async () => {
     return { ...rest, headers: others };
   };
   expect(withoutDelay(forced)).toEqual(withoutDelay(real));
-  expect(JSON.parse(forced.body).message).toContain("The rate limit of 2 creates a second is exceeded");
+  expect(JSON.parse(forced.body).message).toContain("The rate limit of 2 requests a second is exceeded");
   expect(forced.headers.get("retry-after")).toBe("2");
   expect(forced.headers.get("ratelimit")).toBe('"token";r=0;t=2');
   expect(forced.headers.get("ratelimit-policy")).toBe(real.headers.get("ratelimit-policy") ?? "");
@@ -141,7 +141,7 @@ test("42900 without a rate is that of the example in openapi.json", async () => 
   await unlimited.control("PUT", "/rules", { rules: [{ times: 1, outcome }] });
   const forced = await send(unlimited, {});
   expect(JSON.parse(forced.body).message).toBe(
-    "The rate limit of 10 creates a second is exceeded; try again in 1 second.",
+    "The rate limit of 10 requests a second is exceeded; try again in 1 second.",
   );
   const shown = ["ratelimit-policy", "retry-after"].map((name) => forced.headers.get(name));
   expect(shown).toEqual(['"token";q=10;w=1', "30"]);

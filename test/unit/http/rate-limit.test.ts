@@ -15,7 +15,7 @@ function limited(limits: ConstructorParameters<typeof RateLimit>[0]) {
 }
 
 test("a window is as long as the rate needs for the burst, and starts with a caller's first create", () => {
-  const { clock, rateLimit, consume } = limited({ createsPerSecond: 2, burst: 3 });
+  const { clock, rateLimit, consume } = limited({ requestsPerSecond: 2, burst: 3 });
   expect(rateLimit.consume({ key: "other" }).policy).toBe('"token";q=3;w=2');
   expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
   clock.ms += 600;
@@ -30,14 +30,14 @@ test("a window is as long as the rate needs for the burst, and starts with a cal
 });
 
 test("an import counts each of its plants", () => {
-  const { rateLimit, consume } = limited({ createsPerSecond: 1, burst: 5 });
+  const { rateLimit, consume } = limited({ requestsPerSecond: 1, burst: 5 });
   expect(rateLimit.consume({ key: "a" }, 4).field).toBe('"token";r=1;t=5');
   expect(rateLimit.consume({ key: "a" }, 2).error).toBeDefined();
   expect(consume("a").retryAfter).toBe(5);
 });
 
 test("the number of windows is limited: past 100,000 callers all are counted anew", () => {
-  const { consume } = limited({ createsPerSecond: 1, burst: 1 });
+  const { consume } = limited({ requestsPerSecond: 1, burst: 1 });
   for (let caller = 0; caller < 100_000; caller++)
     expect(consume(`caller ${caller}`).retryAfter).toBeUndefined();
   expect(consume("caller 0").retryAfter).toBe(1);

@@ -209,7 +209,7 @@ test("a response that has no memory left is 503, and holds none", async () => {
 
 test("operations count as creates do where callers have a rate", async () => {
   let runs = 0;
-  const rateLimit = new RateLimit({ createsPerSecond: 1, burst: 1 }, () => 0);
+  const rateLimit = new RateLimit({ requestsPerSecond: 1, burst: 1 }, () => 0);
   const { handle } = handlerWith(() => ({ status: 204, headers: { n: String(++runs) } }), rateLimit);
   expect((await handle(requestOf(500))).status).toBe(204);
   const refused = await handle(requestOf(500));

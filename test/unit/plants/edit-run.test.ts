@@ -1,7 +1,7 @@
 // Many edits of a command leave the lock of a SQLite file to servers in between.
 
 import { expect, spyOn, test } from "bun:test";
-import { EditRun } from "../../../src/plants/edits.ts";
+import { EditRun } from "../../../src/plants/edit-run.ts";
 import { editsMax } from "../../../src/store/shared/plant-edit.ts";
 import { plantStore } from "../../support/contracts.ts";
 
