@@ -12,6 +12,7 @@ import { host } from "../../process/host.ts";
 import { printError, printStoredLines } from "../../process/output.ts";
 import { InterruptSignal } from "../../process/signals.ts";
 import type { PlantStore } from "../../store/plant-store.ts";
+import { ContractChanged } from "../../store/shared/plant-edit.ts";
 import { findFiles } from "../../transfer/collection-files.ts";
 import { formatOfName } from "../../transfer/content.ts";
 import { type ImportCounts, newCounts, StoreUnavailable } from "../../transfer/import.ts";
@@ -108,6 +109,7 @@ async function importFile(config: ImportConfig, signal: AbortSignal, file: strin
   let undo = "";
   let report: string | undefined;
   let unavailable: string | undefined;
+  const contractChanged = new ContractChanged();
 
   const importInto = async (store: PlantStore) => {
     const collection = chosenCollection(store.contract, config.collection);
@@ -118,7 +120,12 @@ async function importFile(config: ImportConfig, signal: AbortSignal, file: strin
     const rejected = isDry ? undefined : new RejectedFile(name);
     const importing = new ImportJob({
       collection,
-      create: (batch, createdAt) => store.create(batch, createdAt),
+      async create(batch, createdAt) {
+        const outcomes = await store.create(batch, createdAt);
+        // Records that were read by the former contract are never stored.
+        if (unavailable === contractChanged.message) throw contractChanged;
+        return outcomes;
+      },
       openSql: async () => resources.use(await store.openSql()),
       run: importUpdate ? run : undefined,
       isDry,
@@ -138,7 +145,7 @@ async function importFile(config: ImportConfig, signal: AbortSignal, file: strin
     if (isDry && !signal.aborted) await printDifferences(collection, importing);
   };
   const onUnavailable = (reason: string) => {
-    if (unavailable === undefined)
+    if (unavailable === undefined && reason !== contractChanged.message)
       printError(`the store cannot be written: ${reason}; trying again for a minute`);
     unavailable = reason;
   };

@@ -1,12 +1,14 @@
 // plantstore import on every engine: results, rejected records and interruptions.
 
 import { describe, expect, spyOn, test } from "bun:test";
-import { existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { plantStoreSource } from "../../../src/openapi/default-contract.ts";
+import { ImportJob } from "../../../src/transfer/import-job.ts";
 import { progressText } from "../../../src/transfer/progress.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { jsonLines } from "../../support/output.ts";
-import { plantstore, runIn } from "../../support/server.ts";
+import { createStore, plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
 import { StoreFolder } from "../../support/store-folder.ts";
 import { runSql } from "../../support/stored-plants.ts";
 
@@ -163,6 +165,26 @@ test("an import that cannot write for a minute says why", async () => {
       "the store could not be written for a minute: no room (SQLITE_CONSTRAINT_TRIGGER); 0 created, 0 already stored, 0 rejected so far;",
     ),
   });
+});
+
+/** As it is without a spy. */
+const { run } = ImportJob.prototype;
+
+test.each(engines)("$name: an import of what was read by a former contract ends at once", async (engine) => {
+  await using place = await engine.createTestStore();
+  using folder = new TemporaryFolder();
+  await createStore(place.database);
+  const [file, contract] = [folder.file("plants.ndjson"), folder.file("other.yaml")];
+  writeFileSync(file, plantJson(1n, "Rosa"));
+  writeFileSync(contract, plantStoreSource.text.replace('"tag":{', '"soil":{"type":"string"},"tag":{'));
+  using _ = spyOn(ImportJob.prototype, "run").mockImplementation(async function (this: ImportJob, ...given) {
+    const migrated = await runCommand(["migrate", "--contract", contract, "--database", place.database]);
+    expect(migrated.stderr).toContain('adds "soil"');
+    await run.apply(this, given);
+  });
+  const { exitCode, stderr } = await runCommand(["import", file, "--database", place.database]);
+  expect(stderr).toBe("plantstore: the contract of the store has changed; try again\n");
+  expect(exitCode).toBe(1);
 });
 
 test("progress is plants, rate, percentage and remaining time", () => {
