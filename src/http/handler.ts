@@ -59,11 +59,10 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
 }
 
 /**
- * Puts a handler before that of the service, and paces its responses; the service paces its own. A
- * budget of their own, as a request may be counted by both, and would use up twice as much of a common
- * one.
+ * Puts a handler before that of the service, and paces its responses. The service paces its own, by
+ * another budget: a request that is passed on later, or as another one, is counted by both.
  *
- * @param wrap returns the handler, which passes the request itself on at once, or is paced.
+ * @param wrap returns the handler: its response is paced unless it passes on the request itself at once.
  */
 export function withTickBudget(service: Handler, wrap: (next: Handler) => Handler): Handler {
   const budget = new TickBudget();
