@@ -53,11 +53,16 @@ export async function sandboxOf(path: string, args: readonly string[] = []) {
 }
 
 /** Starts a sandbox with a description of things. */
-export async function sandboxOfThings(described: DescribedThings, args: readonly string[] = []) {
+export function sandboxOfThings(described: DescribedThings, args: readonly string[] = []) {
+  return sandboxOfText(toExactJson(thingsDocument(described)), args);
+}
+
+/** Starts a sandbox with the text of a description. */
+export async function sandboxOfText(text: string, args: readonly string[] = []) {
   await using resources = new AsyncDisposableStack();
   const folder = resources.use(new TemporaryFolder());
-  const path = folder.file("things.json");
-  await Bun.write(path, toExactJson(thingsDocument(described)));
+  const path = folder.file("contract.yaml");
+  await Bun.write(path, text);
   const sandbox = resources.use(await sandboxOf(path, args));
   const held = resources.move();
   return { ...sandbox, [Symbol.asyncDispose]: () => held.disposeAsync() };

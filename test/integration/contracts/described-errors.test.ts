@@ -1,10 +1,8 @@
 // Errors as operations describe them: their statuses, their shapes, and the words for what is needed.
 
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { sandboxOf } from "../../support/contract-sandbox.ts";
-import { jsonOf, objectOf, thingsDocument } from "../../support/descriptions.ts";
-import { TemporaryFolder } from "../../support/server.ts";
+import { sandboxOfThings } from "../../support/contract-sandbox.ts";
+import { jsonOf, objectOf } from "../../support/descriptions.ts";
 
 const text = { type: "string" };
 const detail = objectOf(
@@ -21,16 +19,8 @@ const problem = {
 };
 const thing = objectOf({ id: { type: "integer" }, name: text }, ["id", "name"]);
 
-/** Writes a description into a folder, and starts its sandbox. */
-async function sandboxWith(folder: TemporaryFolder, described: Parameters<typeof thingsDocument>[0]) {
-  const file = folder.file("things.json");
-  writeFileSync(file, JSON.stringify(thingsDocument(described)));
-  return sandboxOf(file);
-}
-
 test("a taken id is 409 and a body that does not fit 422, where these are described, in their shapes", async () => {
-  using folder = new TemporaryFolder();
-  await using store = await sandboxWith(folder, {
+  await using store = await sandboxOfThings({
     body: thing,
     post: {
       responses: { 200: { description: "ok", ...jsonOf(thing) }, 409: problem, 422: validation },
@@ -72,9 +62,8 @@ test("a taken id is 409 and a body that does not fit 422, where these are descri
 });
 
 test("errors with a nested object, and those of Prefer, have the contract's shape", async () => {
-  using folder = new TemporaryFolder();
   const error = objectOf({ error: objectOf({ code: text, message: text }, ["code", "message"]) }, ["error"]);
-  await using store = await sandboxWith(folder, {
+  await using store = await sandboxOfThings({
     body: thing,
     post: { responses: { 200: { description: "ok" }, 400: jsonOf(error) } },
     more: { servers: [{ url: "https://things.example/api" }] },
@@ -94,8 +83,7 @@ test("errors with a nested object, and those of Prefer, have the contract's shap
 });
 
 test("an error that is described without a body has the shape of the others, also in the served document", async () => {
-  using folder = new TemporaryFolder();
-  await using store = await sandboxWith(folder, {
+  await using store = await sandboxOfThings({
     body: thing,
     post: { responses: { 200: { description: "ok", ...jsonOf(thing) }, 400: { description: "Wrong." } } },
     item: { get: { responses: { 200: jsonOf(thing), 404: jsonOf(objectOf({ reason: text }, ["reason"])) } } },

@@ -2,10 +2,8 @@
 // what it makes that of the POST.
 
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { sandboxOf } from "../../support/contract-sandbox.ts";
+import { sandboxOfText } from "../../support/contract-sandbox.ts";
 import { jsonOf, objectOf, thingsDocument } from "../../support/descriptions.ts";
-import { TemporaryFolder } from "../../support/server.ts";
 
 const text = { type: "string" };
 const optional = (schema: object) => ({ anyOf: [schema, { type: "null" }] });
@@ -46,12 +44,10 @@ const described = {
 
 describe("bodies of their own", () => {
   test("are checked by their schemas, and what they make by that of the create", async () => {
-    using folder = new TemporaryFolder();
     const document = thingsDocument(described) as { paths: Record<string, unknown> };
     const { "/things/{id}": item, ...others } = document.paths;
     const paths = { ...others, "/things/{thingId}": item };
-    writeFileSync(folder.file("things.json"), JSON.stringify({ ...document, paths }));
-    await using store = await sandboxOf(folder.file("things.json"));
+    await using store = await sandboxOfText(JSON.stringify({ ...document, paths }));
     expect(store.collection.notes.map((note) => note.replace(/ \(at .*/, ""))).toEqual([
       '"other" is not kept',
     ]);

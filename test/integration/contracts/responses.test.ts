@@ -2,13 +2,12 @@
 // times of creation, and properties that clients cannot set.
 
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
 import { OperatorError } from "../../../src/base/operator-error.ts";
 import { toExactJson } from "../../../src/json/exact-json.ts";
 import { collectionOperations } from "../../../src/plants/index.ts";
 import {
   contractFile,
-  sandboxOf,
+  sandboxOfText,
   sandboxOfThings,
   sendJson,
   tokenHeaders,
@@ -170,9 +169,7 @@ test("a retry has its Location, and the time of a change in a property that was 
 });
 
 test("a page that cannot be cut short is refused where it is too large", async () => {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file("long.yaml"), text.replace("maxLength: 50", "maxLength: 600000"));
-  await using store = await sandboxOf(folder.file("long.yaml"));
+  await using store = await sandboxOfText(text.replace("maxLength: 50", "maxLength: 600000"));
   for (const letter of ["a", "b"])
     expect(
       (await store.request("POST", "/bookings", JSON.stringify({ cabin: letter.repeat(600_000) }))).status,
@@ -184,9 +181,7 @@ test("a page that cannot be cut short is refused where it is too large", async (
 });
 
 test("a page that would leave out what the limit asks for is refused, and a smaller one is whole", async () => {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file("unlimited.yaml"), text.replace(", maximum: 50", ""));
-  await using store = await sandboxOf(folder.file("unlimited.yaml"));
+  await using store = await sandboxOfText(text.replace(", maximum: 50", ""));
   const add = (count: number) =>
     Promise.all(Array.from({ length: count }, () => store.request("POST", "/bookings", '{"cabin":"Alder"}')));
   await add(1_000);
@@ -199,7 +194,6 @@ test("a page that would leave out what the limit asks for is refused, and a smal
 });
 
 test("paths whose segments have texts and several parameters take no requests of their neighbours", async () => {
-  using folder = new TemporaryFolder();
   const integer = "{ in: path, required: true, schema: { type: integer }, name:";
   const get = "get: { responses: { '200': { description: Other. } } }";
   const neighbours = `/tiles/{z}-{x}-{y}.png:
@@ -210,8 +204,7 @@ test("paths whose segments have texts and several parameters take no requests of
   /bookings/{from}..{to}: { ${get} }
   /bookings({id}): { ${get} }
   /bookings`;
-  writeFileSync(folder.file("tiles.yaml"), text.replace("/bookings", neighbours));
-  await using store = await sandboxOf(folder.file("tiles.yaml"));
+  await using store = await sandboxOfText(text.replace("/bookings", neighbours));
   const { headers } = await store.request("POST", "/bookings", '{"cabin":"Alder"}');
   const location = (headers.get("location") ?? "").replace("/api", "");
   expect((await store.request("GET", location)).json).toMatchObject({ cabin: "Alder" });
@@ -229,9 +222,7 @@ test("paths whose segments have texts and several parameters take no requests of
 });
 
 test("a path that Bun would take for a parameter", async () => {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file("colon.yaml"), text.replaceAll("/bookings", "/:tenant/bookings"));
-  await using other = await sandboxOf(folder.file("colon.yaml"));
+  await using other = await sandboxOfText(text.replaceAll("/bookings", "/:tenant/bookings"));
   const body = '{"cabin":"Alder"}';
   expect((await other.request("POST", "/:tenant/bookings", body)).status).toBe(201);
   expect((await other.request("POST", "/acme/bookings", body)).status).toBe(404);
@@ -292,9 +283,7 @@ test.each<[what: string, response: object, list: object, parameter: string, id: 
     "gid",
   ],
 ])("a body in `data` has its id in responses, %s", async (_, response, list, parameter, id) => {
-  using folder = new TemporaryFolder();
-  await Bun.write(folder.file("tasks.json"), JSON.stringify(wrappedTasks(response, list, parameter)));
-  await using tasks = await sandboxOf(folder.file("tasks.json"));
+  await using tasks = await sandboxOfText(JSON.stringify(wrappedTasks(response, list, parameter)));
   const created = await tasks.request("POST", "/tasks", '{"data":{"name":"a"}}');
   const found = new RegExp(`"${id}":"([^"]+)"`).exec(created.text)?.[1] ?? "";
   expect([created.status, found.length > 0]).toEqual([201, true]);

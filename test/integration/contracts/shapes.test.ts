@@ -2,12 +2,10 @@
 // as a sandbox, says what it does not serve, and keeps what is created.
 
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
 import type { Plant } from "../../../src/contract/contract.ts";
 import { plantJson } from "../../../src/contract/plant.ts";
 import type { Description } from "../../../src/docs-page/description.ts";
-import { contractFile, sandboxOf } from "../../support/contract-sandbox.ts";
-import { TemporaryFolder } from "../../support/server.ts";
+import { contractFile, sandboxOf, sandboxOfText } from "../../support/contract-sandbox.ts";
 
 test("a store of planets", async () => {
   await using store = await sandboxOf(contractFile("planets.json"));
@@ -68,10 +66,8 @@ test("problem details (RFC 9457), where they are described", async () => {
 test.each(["/tokens", "/edits", "/Größen", "/a b/ç", "/v1/plants.json", "/sandbox"])(
   "a collection %s",
   async (path) => {
-    using folder = new TemporaryFolder();
     const changed = (await Bun.file(contractFile("pets.yaml")).text()).replaceAll("/pets", path);
-    writeFileSync(folder.file("contract.yaml"), changed);
-    await using store = await sandboxOf(folder.file("contract.yaml"));
+    await using store = await sandboxOfText(changed);
     const pet = '{"id":1,"name":"Rex"}';
     const at = encodeURI(path);
     expect((await store.request("POST", at, pet)).status).toBe(201);
