@@ -7,6 +7,7 @@ import { OperatorError } from "../../base/operator-error.ts";
 import { parts } from "../../base/parts.ts";
 import { capitalized } from "../../contract/words.ts";
 import type { NewEntry, Outcome } from "../../store/plant-store.ts";
+import { ContractChanged } from "../../store/shared/plant-edit.ts";
 import { type FormatName, formatNames } from "../../transfer/format-names.ts";
 import { ImportJob } from "../../transfer/import-job.ts";
 import type { ConsoleContext } from "../console-context.ts";
@@ -140,6 +141,9 @@ async function createInSmallBatches(
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const batch of parts(entries, batchPlantsMax)) {
+    const number = batch[0]?.collection.contractNumber;
+    // Records that were read by a former contract are never stored.
+    if (number !== undefined && number !== store.contract.number) throw new ContractChanged();
     const some = await store.create(batch);
     const count = (outcome: Outcome) => some.filter((each) => each === outcome).length;
     countCreated(count("created"), count("unchanged"));

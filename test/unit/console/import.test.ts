@@ -6,6 +6,7 @@ import { BadRequestError } from "../../../src/admin-pages/admin-responses.ts";
 import type { ServerEvent } from "../../../src/base/server-event.ts";
 import { Imports } from "../../../src/console/calls/import-calls.ts";
 import type { ConsoleContext } from "../../../src/console/console-context.ts";
+import type { Collection } from "../../../src/contract/contract.ts";
 import type { PlantId } from "../../../src/contract/plant-id.ts";
 import type { NewEntry, Outcome } from "../../../src/store/plant-store.ts";
 import { consoleContext, MemoryContext } from "../../support/console.ts";
@@ -61,6 +62,19 @@ function plantLines(from: number, count: number): Uint8Array<ArrayBuffer> {
   const lines = Array.from({ length: count }, (_, index) => `${plantJson(BigInt(from + index), "Hoya")}\n`);
   return new TextEncoder().encode(lines.join(""));
 }
+
+test("an import of what was read by a former contract ends at once, and says why", async () => {
+  const store = Object.assign(new HeldStore(), { contract: { ...plantStore, number: 2 } });
+  const [collection] = plantStore.collections as readonly [Collection];
+  const context = consoleContext({ store, collection: { ...collection, contractNumber: 1 } });
+  store.release();
+  const report = await start({ imports: new Imports(), context }, plantJson(1n, "Hoya"));
+  expect(report).toMatchObject({
+    created: 0,
+    message: "The contract of the store has changed; try again.",
+  });
+  expect(store.ids.size).toBe(0);
+});
 
 test("one import runs at a time; one whose client has left ends after the batch in flight", async () => {
   const store = new HeldStore();
