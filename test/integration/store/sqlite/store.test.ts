@@ -206,13 +206,17 @@ test("after a failed fsync of a commit every call rejects, and the store is mark
   using _ = spyOn(SqlitePlants.prototype, "create").mockImplementationOnce(() => {
     throw sqliteError("SQLITE_IOERR_FSYNC");
   });
+  const errors: unknown[] = [];
   for (const call of [
     () => store.create(toEntries(plantStore, [plant(1n, "a")])),
     () => store.create(toEntries(plantStore, [plant(1n, "a")])),
     () => store.tokens.list(),
     () => store.assertWritable(),
   ])
-    expect(await call().catch((error) => error)).toBeInstanceOf(DiskFailureError);
+    errors.push(await call().catch((error) => error));
+  for (const error of errors) expect(error).toBeInstanceOf(DiskFailureError);
+  // All of them have the reason of the first.
+  expect(new Set(errors.map(String)).size).toBe(1);
   expect(existsSync(`${path}-disk-failed`)).toBe(true);
   expect(checkpointThread.hasDiskFailed).toBe(true);
   // A checkpoint would copy pages that may not be on the disk.
