@@ -284,7 +284,7 @@ async function startService(setup: Setup, options: ContractOptions, shared: Shar
   // Reads of single plants must not wait for lists.
   const single =
     others.length > 0 || collections.some((each) => readsRetries(each) || keepsKeys(each))
-      ? resources.use(await store.openSql())
+      ? resources.use(await (store.openPlantReads ?? store.openSql).call(store))
       : undefined;
   const publicPath = publicUrl === undefined ? basePath : new URL(publicUrl).pathname.replace(/\/$/, "");
   const randomPart = randomProcess();

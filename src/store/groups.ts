@@ -1,8 +1,7 @@
 // Runs calls in groups: those that arrive while a group is under way, or in one poll of the sockets,
-// form the next one, so that one query or one transaction serves many callers, and a lone caller waits
-// for nobody. Callers take turns: whoever makes thousands of calls waits for his own, and others for
-// one call of each caller. Where calls may take long, the next turn is that of the caller who has taken
-// the least time.
+// form the next one, so that one query or one transaction serves many callers. Callers take turns:
+// whoever makes thousands of calls waits for his own, and others for one call of each caller. Where calls
+// may take long, the next turn is that of the caller who has taken the least time.
 
 import { BoundedMap } from "../base/bounded-map.ts";
 import { OperatorError } from "../base/operator-error.ts";
@@ -57,8 +56,6 @@ export class Groups<Call, Result> {
   #time = 0;
   #underWay = 0;
   #waitingCalls = 0;
-  /** The calls of the group that started last. */
-  #lastLength = 0;
   #isScheduled = false;
 
   constructor(limits: GroupLimits, run: RunGroup<Call, Result>) {
@@ -83,9 +80,7 @@ export class Groups<Call, Result> {
   }
 
   #startSoon(): void {
-    const { callsMax } = this.#limits;
-    // A caller who makes one call after the other waits for no tick.
-    if (this.#lastLength <= 1 || this.#waitingCalls >= Math.min(callsMax, promptCalls)) this.#start();
+    if (this.#waitingCalls >= Math.min(this.#limits.callsMax, promptCalls)) this.#start();
     else this.#scheduleStart();
   }
 
@@ -151,7 +146,6 @@ export class Groups<Call, Result> {
 
   async #runGroup(group: readonly WaitingCall<Call, Result>[]): Promise<void> {
     this.#underWay++;
-    this.#lastLength = group.length;
     const startedAt = performance.now();
     try {
       const running = Promise.try(

@@ -9,7 +9,7 @@ import type { StoreNode } from "./group-commit.ts";
 import { type GroupLimits, Groups, type RunGroup, Turns } from "./groups.ts";
 import { type IsGone, ListReads } from "./list-reads.ts";
 import { PlantLocked, type PlantStore } from "./plant-store.ts";
-import { type FoundPlant, foundAt } from "./shared/found-plants.ts";
+import type { FoundPlant } from "./shared/found-plants.ts";
 import type { ListQuery } from "./shared/list-scan.ts";
 import type { Page, PageQuery, ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
@@ -46,9 +46,10 @@ const waitMsMax = 10_000;
 
 /**
  * Limits the memory of groups: with plants of the largest bodies it takes 64 MB to read them. On
- * SQLite it also limits how long the batches of creates wait for edits.
+ * SQLite it also limits how long the batches of creates wait for edits. A second group is there when
+ * the first one is committed.
  */
-const editLimits = { callsMax: 64, waitMsMax };
+const editLimits = { callsMax: 64, groupsMax: 2, waitMsMax };
 /** While one group is read, the next one arrives, and the responses to the one before are sent. */
 const readLimits = { callsMax: 32, groupsMax: 2, waitMsMax };
 
@@ -253,14 +254,15 @@ class NodeGroups {
     let finds = this.#finds.get(collection);
     if (finds === undefined) {
       const hasUrls = representationOf(collection, "get").urlName !== undefined;
-      finds = this.#groups(async (calls) => {
-        const texts = await this.#single.find({
-          table: collection.table,
-          ids: calls.map(({ id }) => id),
-          urls: hasUrls ? calls.map(({ url }) => url) : [],
-        });
-        return calls.map((_, index) => foundAt(texts, index));
-      }, readLimits);
+      finds = this.#groups(
+        (calls) =>
+          this.#single.find({
+            table: collection.table,
+            ids: calls.map(({ id }) => id),
+            urls: hasUrls ? calls.map(({ url }) => url) : [],
+          }),
+        readLimits,
+      );
       this.#finds.set(collection, finds);
     }
     return finds;

@@ -143,6 +143,9 @@ export interface PlantStore extends AsyncDisposable {
 
   /** Opens a connection for reading by SQL. Close it before the store. */
   openSql(): Promise<ReadConnection>;
+
+  /** Opens one for many short reads of single plants; absent where that of openSql is as fast. */
+  openPlantReads?(): Promise<ReadConnection>;
 }
 
 /** No plant was edited, as another program's transaction holds one of them. */

@@ -2,7 +2,7 @@
 
 import { type Contract, collectionOf } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import { type FoundQuery, type FoundTexts, foundWork } from "../shared/found-plants.ts";
+import { type FoundPlant, type FoundQuery, foundWork } from "../shared/found-plants.ts";
 import type { ListQuery } from "../shared/list-scan.ts";
 import {
   countWork,
@@ -71,7 +71,7 @@ export class PostgresSqlConnection implements ReadConnection {
     return rows as StoredRow[];
   }
 
-  find(query: FoundQuery): Promise<FoundTexts> {
+  find(query: FoundQuery): Promise<(FoundPlant | undefined)[]> {
     return this.#run(foundWork(this.#contract, query));
   }
 

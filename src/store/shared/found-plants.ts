@@ -21,30 +21,19 @@ export interface FoundQuery {
   readonly urls: readonly string[];
 }
 
-/**
- * The JSON of each plant, then the tag of each; undefined for one that is not there. Flat, as objects
- * take longer to cross threads.
- */
-export type FoundTexts = readonly (string | undefined)[];
-
 /** See ReadConnection.find. */
-export function* foundWork(contract: Contract, { table, ids, urls }: FoundQuery): SqlWork<FoundTexts> {
+export function* foundWork(
+  contract: Contract,
+  { table, ids, urls }: FoundQuery,
+): SqlWork<(FoundPlant | undefined)[]> {
   const collection = collectionOf(contract, table);
   const response = representationOf(collection, "get");
   const [rows = []] = yield [plantsStatement(collection, ids)];
   const stored = byId(collection, rows as readonly StoredRow[]);
-  const found = ids.map((id) => stored.get(id));
-  return [
-    ...found.map(
-      (plant, index) =>
-        plant && responseJson(collection, response, plant, { ...timesOf(plant), url: urls[index] ?? "" }),
-    ),
-    ...found.map((plant) => plant && entityTag(collection, plant)),
-  ];
-}
-
-/** The plant at a place of the query. */
-export function foundAt(texts: FoundTexts, index: number): FoundPlant | undefined {
-  const [json, tag] = [texts[index], texts[texts.length / 2 + index]];
-  return json === undefined || tag === undefined ? undefined : { json, tag };
+  return ids.map((id, index) => {
+    const plant = stored.get(id);
+    if (plant === undefined) return undefined;
+    const details = { ...timesOf(plant), url: urls[index] ?? "" };
+    return { json: responseJson(collection, response, plant, details), tag: entityTag(collection, plant) };
+  });
 }

@@ -11,7 +11,7 @@ import {
 import { itemUrl, responseJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import type { SqlConnection } from "../sql-connection.ts";
-import type { FoundQuery, FoundTexts } from "./found-plants.ts";
+import type { FoundPlant, FoundQuery } from "./found-plants.ts";
 import { type ListQuery, type ListRest, ListScan } from "./list-scan.ts";
 import { type OrderPlace, placeIn } from "./page-order.ts";
 import { plantColumns, type StoredRow, storedColumns, timesOf, toPlant, toStored } from "./plant-rows.ts";
@@ -57,8 +57,8 @@ export interface ReadConnection extends SqlConnection {
   /** How many are sent at the same time where each is short: others wait until they have ended. */
   readonly shortCallsMax: number;
 
-  /** Reads single plants, as responses have them. */
-  find(query: FoundQuery): Promise<FoundTexts>;
+  /** Reads single plants, as responses have them, in the order of the query. */
+  find(query: FoundQuery): Promise<readonly (FoundPlant | undefined)[]>;
 
   /** Reads the rows of single plants: see plantsStatement. */
   get(table: string, ids: readonly PlantId[]): Promise<readonly StoredRow[]>;

@@ -4,8 +4,9 @@ import { OperatorError } from "../../base/operator-error.ts";
 import type { Contract } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import { Groups } from "../groups.ts";
+import type { FoundPlant } from "../shared/found-plants.ts";
 import type { Page, ReadConnection } from "../shared/page.ts";
-import { type PageCall, pagesMax, sqliteTraits } from "./sql-reader.ts";
+import { type FoundTexts, type PageCall, pagesMax, sqliteTraits } from "./sql-reader.ts";
 import type { openReadThread } from "./sql-worker.ts";
 import { type SentError, toError, WorkerClient } from "./worker-rpc.ts";
 
@@ -23,7 +24,7 @@ export async function openReadConnection(
   const worker = new WorkerClient<typeof openReadThread>(new URL("./sql-worker", import.meta.url), {
     name: "sql",
     // ListReads makes at most shortCallsMax at the same time, and groups are two.
-    short: ["pages", "count", "find", "get"],
+    short: ["pages", "count", "findTexts", "get"],
     // One that cannot start rejects here.
     onFailed: (error) => isOpen && onFailed(error),
   });
@@ -43,7 +44,10 @@ export async function openReadConnection(
   return {
     ...sqliteTraits,
     query: reader.query,
-    find: reader.find,
+    async find(query) {
+      const texts = await reader.findTexts(query);
+      return query.ids.map((_, index) => foundAt(texts, index));
+    },
     get: reader.get,
     page: (...call) => pages.add("", call),
     count: reader.count,
@@ -54,6 +58,12 @@ export async function openReadConnection(
       worker.end(true, closed);
     },
   };
+}
+
+/** The plant at a place of the query. */
+function foundAt(texts: FoundTexts, index: number): FoundPlant | undefined {
+  const [json, tag] = [texts[index], texts[texts.length / 2 + index]];
+  return json === undefined || tag === undefined ? undefined : { json, tag };
 }
 
 function settled(result: Page | SentError): Page | Promise<Page> {

@@ -2,7 +2,7 @@
 
 import { type Contract, collectionOf } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import { type FoundQuery, type FoundTexts, foundWork } from "../shared/found-plants.ts";
+import { type FoundPlant, type FoundQuery, foundWork } from "../shared/found-plants.ts";
 import type { ListQuery } from "../shared/list-scan.ts";
 import {
   countWork,
@@ -28,6 +28,12 @@ export const pagesMax = 8;
 
 /** A page to read, and its time. */
 export type PageCall = readonly [query: PageQuery, ms: number];
+
+/**
+ * The JSON of each plant, then the tag of each; undefined for one that is not there. Flat, as objects
+ * take longer to cross threads.
+ */
+export type FoundTexts = readonly (string | undefined)[];
 
 /** The members of a ReadConnection that all of SQLite have in common. */
 export const sqliteTraits = {
@@ -84,8 +90,14 @@ export class SqlReader implements ReadConnection {
     return this.query(sql, parameters);
   }
 
-  async find(query: FoundQuery): Promise<FoundTexts> {
+  async find(query: FoundQuery): Promise<(FoundPlant | undefined)[]> {
     return this.#within(undefined, () => runWork(this.#database, foundWork(this.#contract, query)));
+  }
+
+  /** Reads plants as `find` does. */
+  async findTexts(query: FoundQuery): Promise<FoundTexts> {
+    const found = await this.find(query);
+    return [...found.map((plant) => plant?.json), ...found.map((plant) => plant?.tag)];
   }
 
   async page(query: PageQuery, ms: number): Promise<Page> {
@@ -105,14 +117,27 @@ export class SqlReader implements ReadConnection {
   #within<Result>(msMax = sqlMsMaxDefault, read: () => Result, endsByItself = false): Result {
     this.#deadline = performance.now() + msMax;
     try {
-      const result = read();
-      // A statement of somebody else's does not look at its time.
-      if (!endsByItself && performance.now() > this.#deadline) throw new SqlTimeout();
-      this.#assertContract();
-      return result;
+      return this.#atOneTime(() => {
+        const result = read();
+        // A statement of somebody else's does not look at its time.
+        if (!endsByItself && performance.now() > this.#deadline) throw new SqlTimeout();
+        this.#assertContract();
+        return result;
+      });
     } catch (error) {
       if (error instanceof WrongStatement) this.#assertContract();
       throw readError(error);
+    }
+  }
+
+  /** Statements see the store as it was at one time, and SQLite looks at its files once for all of them. */
+  #atOneTime<Result>(read: () => Result): Result {
+    this.#database.query("BEGIN").run();
+    try {
+      return read();
+    } finally {
+      // Some errors end it.
+      if (this.#database.inTransaction) this.#database.query("ROLLBACK").run();
     }
   }
 

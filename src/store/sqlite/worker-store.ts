@@ -56,6 +56,8 @@ export class SqliteWorkerStore implements PlantStore {
     // Without an extension: what is built has JavaScript.
     this.#commitThread = new WorkerClient(new URL("./commit-worker", import.meta.url), {
       name: "commit",
+      // Groups of edits are two.
+      short: ["edit"],
       onNotification: onUnavailable,
       onPosted: () => this.#batches.announceMessage(),
       onFailed: (error) => {
@@ -171,6 +173,19 @@ export class SqliteWorkerStore implements PlantStore {
     // A create needs none of it.
     const { openReadConnection } = await import("./sql-connection.ts");
     return openReadConnection(this.#path, this.contract, this.#onFailed);
+  }
+
+  async openPlantReads(): Promise<ReadConnection> {
+    const [{ nearReads }, { SqlReader }] = await Promise.all([
+      import("./near-reads.ts"),
+      import("./sql-reader.ts"),
+    ]);
+    const near = SqlReader.open(this.#path, this.contract);
+    const far = await this.openSql().catch(async (error) => {
+      await near.close();
+      throw error;
+    });
+    return nearReads(near, far, performance.now.bind(performance));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

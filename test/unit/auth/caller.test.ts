@@ -12,7 +12,7 @@ function newCaller(name: string): Caller {
   return { key: `jwt ${name}`, name, issuer, creator: undefined };
 }
 
-test("creates that arrive during a call share the next one, and the failure of each is reported once", async () => {
+test("creates that arrive together share a call, and its failure is reported once", async () => {
   const names: string[] = [];
   const events: ServerEvent[] = [];
   let isAway = true;
@@ -26,14 +26,13 @@ test("creates that arrive during a call share the next one, and the failure of e
   const resolveAll = () => Promise.all(callers.map(resolve));
 
   for (const error of await resolveAll()) expect(error).toMatchObject({ code: "unavailable" });
-  expect(events.map(({ kind }) => kind)).toEqual(["storeUnavailable", "storeUnavailable"]);
+  expect(events.map(({ kind }) => kind)).toEqual(["storeUnavailable"]);
   expect(callers.map(({ creator }) => creator)).toEqual([undefined, undefined, undefined, undefined]);
 
   isAway = false;
   names.length = 0;
   expect(await resolveAll()).toEqual([undefined, undefined, undefined, undefined]);
   const [ann, bert] = ["ann", "bert"].map((name) => creatorName({ name, issuer }));
-  // After a call for several they are asked for together.
   expect(names).toEqual([ann, bert] as string[]);
   for (const caller of callers) expect(caller.creator).toBe(creatorName(caller).length);
 });

@@ -55,7 +55,7 @@ test("a group has at most 64 edits, and as many transactions are under way as th
   const storeOf = await openOperationStore(store, {} as ReadConnection, resources);
   const edit = { table: plantStore.table, edit: { id: 1n } } as unknown as RecordedEdit;
   await storeOf("caller").edit(Array(150).fill(edit));
-  expect(groups).toEqual([1, 64, 64, 21]);
+  expect(groups).toEqual([32, 32, 64, 22]);
   const transaction = {} as RecordedTransaction;
   await Promise.all(Array.from({ length: 20 }, () => storeOf("caller").transact(transaction)));
   expect(most).toBe(3);

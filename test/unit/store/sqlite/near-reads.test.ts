@@ -1,0 +1,73 @@
+// Single plants are read in the thread that asks for them, unless that takes long.
+
+import { expect, test } from "bun:test";
+import { compiler } from "../../../../src/openapi/compiler.ts";
+import { plantStoreSource } from "../../../../src/openapi/default-contract.ts";
+import { toEntries } from "../../../../src/store/plant-store.ts";
+import type { ReadConnection } from "../../../../src/store/shared/page.ts";
+import { nearReads } from "../../../../src/store/sqlite/near-reads.ts";
+import { SqlReader } from "../../../../src/store/sqlite/sql-reader.ts";
+import { SqliteStore } from "../../../../src/store/sqlite/store.ts";
+import { plant, plantStore } from "../../../support/contracts.ts";
+import { TemporaryFolder } from "../../../support/server.ts";
+import { unexpected } from "../../../support/stored-plants.ts";
+
+const count = 40;
+const ids = Array.from({ length: count }, (_, index) => BigInt(count - index));
+const urls = ids.map((id) => `/plants/${id}`);
+
+test("plants are read near, after slow reads elsewhere, and each is found in its place", async () => {
+  using folder = new TemporaryFolder();
+  const file = folder.file("plants.db");
+  const choice = { compiler, contract: plantStoreSource };
+  await using store = await SqliteStore.open(file, "create", unexpected, choice);
+  const plants = ids.map((id) => plant({ id, name: `plant ${id}` }));
+  await store.create(toEntries(plantStore, plants));
+  let [now, msOfRead] = [0, 0];
+  const counts = { near: 0, far: 0 };
+  const reader = (place: "near" | "far"): ReadConnection => {
+    const sql = SqlReader.open(file, plantStore);
+    const { dialect, inTime, callsMax, shortCallsMax } = sql;
+    const count = (part: readonly bigint[]) => {
+      counts[place] += part.length;
+      if (place === "near") now += msOfRead;
+    };
+    return {
+      ...{ dialect, inTime, callsMax, shortCallsMax },
+      query: sql.query.bind(sql),
+      page: sql.page.bind(sql),
+      count: sql.count.bind(sql),
+      find(query) {
+        count(query.ids as bigint[]);
+        expect(query.urls).toEqual(query.ids.map((id) => `/plants/${id}`));
+        return sql.find(query);
+      },
+      get(table, part) {
+        count(part as bigint[]);
+        return sql.get(table, part);
+      },
+      [Symbol.asyncDispose]: () => sql.close(),
+    };
+  };
+  await using sql = nearReads(reader("near"), reader("far"), () => now);
+  /** Reads all plants after a time, each read near taking another: how many were read near. */
+  const nearAfter = async (ms: number, each: number) => {
+    [now, msOfRead] = [now + ms, each];
+    counts.near = 0;
+    counts.far = 0;
+    const found = await sql.find({ table: "plants", ids, urls });
+    expect(found.map((one) => one?.json)).toEqual(ids.map((id) => `{"name":"plant ${id}"}`));
+    expect(counts.near + counts.far).toBe(count);
+    return counts.near;
+  };
+
+  expect(await nearAfter(0, 1)).toBe(32);
+  expect((await sql.get("plants", ids.slice(0, 3))).map(({ id }) => id)).toEqual([38n, 39n, 40n]);
+  expect(counts.near).toBe(35);
+  // The pages of a slow disk.
+  expect([await nearAfter(0, 2), await nearAfter(0, 2), await nearAfter(0, 2)]).toEqual([32, 8, 2]);
+  expect([await nearAfter(0, 2), await nearAfter(999, 2)]).toEqual([0, 0]);
+  expect([await nearAfter(1, 2), await nearAfter(999, 2)]).toEqual([1, 0]);
+  const again = [await nearAfter(1, 0), await nearAfter(0, 0), await nearAfter(0, 0), await nearAfter(0, 0)];
+  expect(again).toEqual([1, 2, 4, 8]);
+});
