@@ -1,10 +1,10 @@
 // Reads a page whose JSON PostgreSQL writes, so that the server gets one text in place of rows.
 
-import { type Collection, type Contract, collectionOf, representationOf } from "../../contract/contract.ts";
+import { type Contract, collectionOf } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { bytesSql, type Page, type PageQuery, pageWork, scannedPage, type Traits } from "../shared/page.ts";
-import { forCollection, type SqlWork } from "../shared/sql-work.ts";
-import { plantJsonSql } from "./plant-json.ts";
+import { listedJsonSql } from "../shared/plant-json.ts";
+import type { SqlWork } from "../shared/sql-work.ts";
 
 /**
  * The bytes of a plant of such a page: PostgreSQL may write 1,000 of them for nothing, where their
@@ -20,11 +20,6 @@ interface WrittenPage {
   readonly last: PlantId | null;
 }
 
-/** The JSON of a plant; undefined where SQL does not write it. */
-const listedJsonSql = forCollection((collection: Collection) =>
-  plantJsonSql(collection, representationOf(collection, "list")),
-);
-
 /** See ReadConnection.page. */
 export function* writtenPageWork(
   contract: Contract,
@@ -35,13 +30,9 @@ export function* writtenPageWork(
   const { table, after, offset, size, bytesMax, conditions, terms } = page;
   const deadline = performance.now() + ms;
   const collection = collectionOf(contract, table);
-  const plantJson = listedJsonSql(collection);
-  const isSearched = conditions.length + terms.length > 0;
-  // The plan of an offset is made each time, and takes longer than that of the rows alone.
-  if (plantJson === undefined || (!isSearched && offset > 0))
+  const plantJson = listedJsonSql(traits.dialect, collection);
+  if (plantJson === undefined || conditions.length + terms.length + offset > 0)
     return yield* pageWork(contract, traits, page, ms);
-  const scanned = () => scannedPage(collection, traits, page, deadline, plantJson);
-  if (isSearched) return yield* scanned();
   const from = after === undefined ? "" : "WHERE id > $1";
   const sql = `SELECT CASE WHEN written = count AND octet_length(json) <= ${bytesMax - 2} THEN json END AS json, count, last
     FROM (SELECT array_to_string((array_agg(json))[:${size}], ',') AS json, count(json) AS written, count(*) AS count,
@@ -51,7 +42,7 @@ export function* writtenPageWork(
   const parameters = after === undefined ? [] : [after.id];
   const [[found] = []] = yield [{ sql, parameters, isPrepared: true }];
   const { json, count, last } = found as WrittenPage;
-  if (json === null && last !== null) return yield* scanned();
+  if (json === null && last !== null) return yield* scannedPage(collection, traits, page, deadline);
   const isFull = count > size;
   return {
     json: `[${json ?? ""}]`,

@@ -14,6 +14,7 @@ import type { SqlConnection } from "../sql-connection.ts";
 import type { FoundPlant, FoundQuery } from "./found-plants.ts";
 import { type ListQuery, type ListRest, ListScan } from "./list-scan.ts";
 import { type OrderPlace, placeIn } from "./page-order.ts";
+import { listedJsonSql } from "./plant-json.ts";
 import { plantColumns, type StoredRow, storedColumns, timesOf, toPlant, toStored } from "./plant-rows.ts";
 import type { SqlWork } from "./sql-work.ts";
 
@@ -98,7 +99,7 @@ export function* countWork(
 }
 
 /** A plant of a page: its columns, or its JSON. */
-type Row = PlantColumns & { readonly id: PlantId; readonly "x json"?: string };
+type Row = PlantColumns & { readonly id: PlantId; readonly "x json"?: string | null };
 
 /** The bytes of a row's values, for SQL. */
 export function bytesSql({ fields }: Collection): string {
@@ -121,13 +122,19 @@ export function* pageWork(contract: Contract, traits: Traits, page: PageQuery, m
     const from = after === undefined ? "" : " AND id > $1";
     const range = (condition: string) =>
       `FROM "${page.table}" WHERE ${condition}${from} ORDER BY id LIMIT ${size + 1} OFFSET ${offset}`;
-    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytesSql(collection)} AS bytes ${range("true")}) AS sizes) <= ${bytesMax}`;
-    const sql = `SELECT ${columnsOf(collection)} ${range(isShort)}`;
+    const bytes = bytesSql(collection);
+    // The plan of an offset is made each time, and takes longer than that of the rows alone.
+    const plantJson = offset === 0 ? listedJsonSql(traits.dialect, collection) : undefined;
+    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${range("true")}) AS sizes) <= ${bytesMax}`;
+    const sql =
+      plantJson === undefined
+        ? `SELECT ${columnsOf(collection)} ${range(isShort)}`
+        : `SELECT id, CASE WHEN ${bytes} <= ${Math.floor(bytesMax / size)} THEN ${plantJson} END AS "x json" ${range("true")}`;
     const parameters = after === undefined ? [] : [after.id];
     // Few sizes of pages are asked for, but any offset.
     const [rows = []] = yield [{ sql, parameters, isPrepared: offset === 0 }];
     const found = rows as readonly Row[];
-    if (found.length > 0) {
+    if (found.length > 0 && found.every((row) => row["x json"] !== null)) {
       const own = found.slice(0, size);
       const end = own.at(-1);
       return written(collection, page, own, found.length > size, end?.id, (id) => ({ values: [], id }));
@@ -141,17 +148,12 @@ function columnsOf(collection: Collection): string {
   return ((createdName ?? updatedName) === undefined ? plantColumns : storedColumns)(collection);
 }
 
-/**
- * A page whose plants are found first, and then read, until the deadline, by performance.now.
- *
- * @param plantJson the SQL of a plant's JSON, where the engine writes it.
- */
+/** A page whose plants are found first, and then read, until the deadline, by performance.now. */
 export function* scannedPage(
   collection: Collection,
   traits: Traits,
   page: PageQuery,
   deadline: number,
-  plantJson?: string,
 ): SqlWork<Page> {
   const { size, bytesMax } = page;
   // One plant more than the page has shows whether there is a next page.
@@ -168,6 +170,7 @@ export function* scannedPage(
   );
   const ids = wanted.slice(0, count).map(({ id }) => id);
   // By their ids: a plant that is created meanwhile must not push the last one out.
+  const plantJson = listedJsonSql(traits.dialect, collection);
   const columns = plantJson === undefined ? columnsOf(collection) : `id, ${plantJson} AS "x json"`;
   const read = ids.length === 0 ? [] : yield* scan.read<Row>(columns, ids);
   const byIds = new Map(read.map((row) => [row.id, row]));

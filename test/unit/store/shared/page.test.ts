@@ -83,6 +83,17 @@ test("a page that is longer than its limit is cut, has one plant at least, and g
   }
 });
 
+test("a page in the order of ids has the plants that a scan finds, whatever their length", () => {
+  for (const bytesMax of [1_000, 100, 60, 40, 20, 1])
+    for (const size of [1, 3, 20]) {
+      const [found, scanned] = [[], [{ key: "id", isDescending: false }] as const].map((terms) => {
+        const { end, ...page } = readPage("SELECT 1", { terms, bytesMax, size });
+        return { ...page, end: end?.id };
+      });
+      expect(found).toEqual(scanned as typeof found);
+    }
+});
+
 test("a page whose time is up says where to go on, whatever it has found", () => {
   const values = [{ value: "none", operator: "eq", isFallback: false }] as const;
   const none = { terms: [], conditions: [{ key: 0, operator: "eq", values }] } as const;
