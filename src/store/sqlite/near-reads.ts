@@ -20,20 +20,37 @@ type ReadSome<Found> = (connection: ReadConnection, start: number, end?: number)
  * Makes one connection of two.
  *
  * @param near its reads end before they return.
- * @param far reads in another thread.
+ * @param openFar opens one that reads in another thread, when it is needed.
  */
-export function nearReads(near: ReadConnection, far: ReadConnection, now: Clock): ReadConnection {
+export function nearReads(
+  near: ReadConnection,
+  openFar: () => Promise<ReadConnection>,
+  now: Clock,
+): ReadConnection {
   const window = new ReadWindow(now);
+  let opening: Promise<ReadConnection> | undefined;
+  const inFar = async <Result>(run: (far: ReadConnection) => Promise<Result>): Promise<Result> => {
+    opening ??= openFar();
+    const far = await opening.catch((error) => {
+      opening = undefined;
+      throw error;
+    });
+    return run(far);
+  };
   const read = async <Found>(count: number, readSome: ReadSome<Found>): Promise<readonly Found[]> => {
     const length = Math.min(count, window.length);
     if (length === count) return window.timed(() => readSome(near, 0));
-    const others = readSome(far, length);
+    const others = inFar((far) => readSome(far, length));
     if (length === 0) return others;
     const [first, rest] = await Promise.all([window.timed(() => readSome(near, 0, length)), others]);
     return [...first, ...rest];
   };
+  const { dialect, inTime, callsMax, shortCallsMax } = near;
   return {
-    ...far,
+    ...{ dialect, inTime, callsMax, shortCallsMax },
+    query: (...call) => inFar((far) => far.query(...call)),
+    page: (...call) => inFar((far) => far.page(...call)),
+    count: (...call) => inFar((far) => far.count(...call)),
     find: ({ table, ids, urls }) =>
       read(ids.length, (connection, ...part) =>
         connection.find({ table, ids: ids.slice(...part), urls: urls.slice(...part) }),
@@ -42,7 +59,7 @@ export function nearReads(near: ReadConnection, far: ReadConnection, now: Clock)
       read(ids.length, (connection, ...part) => connection.get(table, ids.slice(...part))),
     async [Symbol.asyncDispose]() {
       await near[Symbol.asyncDispose]();
-      await far[Symbol.asyncDispose]();
+      await (await opening?.catch(() => undefined))?.[Symbol.asyncDispose]();
     },
   };
 }

@@ -169,10 +169,14 @@ export class SqliteWorkerStore implements PlantStore {
     return walBytes(this.#path);
   }
 
-  async openSql(): Promise<ReadConnection> {
+  openSql(): Promise<ReadConnection> {
+    return this.#openSql(this.contract);
+  }
+
+  async #openSql(contract: Contract): Promise<ReadConnection> {
     // A create needs none of it.
     const { openReadConnection } = await import("./sql-connection.ts");
-    return openReadConnection(this.#path, this.contract, this.#onFailed);
+    return openReadConnection(this.#path, contract, this.#onFailed);
   }
 
   async openPlantReads(): Promise<ReadConnection> {
@@ -180,12 +184,9 @@ export class SqliteWorkerStore implements PlantStore {
       import("./near-reads.ts"),
       import("./sql-reader.ts"),
     ]);
-    const near = SqlReader.open(this.#path, this.contract);
-    const far = await this.openSql().catch(async (error) => {
-      await near.close();
-      throw error;
-    });
-    return nearReads(near, far, performance.now.bind(performance));
+    const { contract } = this;
+    const near = SqlReader.open(this.#path, contract);
+    return nearReads(near, () => this.#openSql(contract), performance.now.bind(performance));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
