@@ -18,6 +18,7 @@ import type { Plant } from "../../../../src/contract/contract.ts";
 import { compiler } from "../../../../src/openapi/compiler.ts";
 import { storeAt } from "../../../../src/store/open-store.ts";
 import { toEntries } from "../../../../src/store/plant-store.ts";
+import { editsMax } from "../../../../src/store/shared/plant-edit.ts";
 import { CheckpointSignals } from "../../../../src/store/sqlite/checkpoint-signals.ts";
 import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
 import { DiskFailureError, writeFailureMarker } from "../../../../src/store/sqlite/disk-failure.ts";
@@ -353,4 +354,21 @@ test("a connection for reading that closes ends the call that runs, and says to 
     [{ one: 1n }],
     expect.stringContaining("the connection to the store was closed; try again"),
   ]);
+});
+
+test("a batch of creates waits for one group of edits, however many there are", async () => {
+  using folder = new TemporaryFolder();
+  await using store = await openedStore(`sqlite:${folder.file("plants.db")}`);
+  const { number: contractNumber } = store.contract;
+  // All delete the plant that the batch creates; only what comes after it finds one.
+  const edits = Array.from({ length: editsMax }, (_, seq) => {
+    const edit = { id: BigInt(seq), expected: "any", replacement: undefined } as const;
+    return { table: "plants", contractNumber, edit, run: "r", seq, editor: "{}", editedAt: 0 };
+  });
+  const before = [store.edit(edits), store.edit(edits)];
+  const created = store.create(toEntries(plantStore, [plant(0n, "a")]));
+  const groups = [...before, ...Array.from({ length: 18 }, () => store.edit(edits))];
+  expect(await created).toEqual(["created"]);
+  const first = (await Promise.all(groups)).map(([outcome]) => outcome);
+  expect([1, 2]).toContain(first.indexOf("done"));
 });
