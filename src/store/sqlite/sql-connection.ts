@@ -1,12 +1,11 @@
 // Reads a SQLite store for extras and operations in a thread of its own.
 
-import { OperatorError } from "../../base/operator-error.ts";
 import type { Contract } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import { Groups } from "../groups.ts";
 import type { FoundPlant } from "../shared/found-plants.ts";
 import type { Page, ReadConnection } from "../shared/page.ts";
-import { type FoundTexts, type PageCall, pagesMax, sqliteTraits } from "./sql-reader.ts";
+import { connectionClosed, type FoundTexts, type PageCall, pagesMax, sqliteTraits } from "./sql-reader.ts";
 import type { openReadThread } from "./sql-worker.ts";
 import { type SentError, toError, WorkerClient } from "./worker-rpc.ts";
 
@@ -52,7 +51,7 @@ export async function openReadConnection(
     page: (...call) => pages.add("", call),
     count: reader.count,
     async [Symbol.asyncDispose]() {
-      const closed = new OperatorError("the connection to the store was closed; try again");
+      const closed = connectionClosed();
       worker.rejectQueued(closed);
       await reader.close();
       worker.end(true, closed);

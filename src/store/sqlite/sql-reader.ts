@@ -1,5 +1,6 @@
 // Runs statements that read in the thread that has the database: those of a SqlConnection.
 
+import { OperatorError } from "../../base/operator-error.ts";
 import { type Contract, collectionOf } from "../../contract/contract.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { type FoundPlant, type FoundQuery, foundWork } from "../shared/found-plants.ts";
@@ -35,6 +36,11 @@ export type PageCall = readonly [query: PageQuery, ms: number];
  */
 export type FoundTexts = readonly (string | undefined)[];
 
+/** Why a read has no result whose server has exchanged the connection, or stops. */
+export function connectionClosed(): OperatorError {
+  return new OperatorError("the connection to the store was closed; try again");
+}
+
 /** The members of a ReadConnection that all of SQLite have in common. */
 export const sqliteTraits = {
   dialect: "sqlite",
@@ -52,6 +58,7 @@ export class SqlReader implements ReadConnection {
   readonly #database: Database;
   readonly #contract: Contract;
   #deadline = Number.POSITIVE_INFINITY;
+  #isClosed = false;
 
   constructor(database: Database, contract: Contract) {
     this.#database = database;
@@ -115,6 +122,7 @@ export class SqlReader implements ReadConnection {
 
   /** @param endsByItself whether what it has read in its time is a result. */
   #within<Result>(msMax = sqlMsMaxDefault, read: () => Result, endsByItself = false): Result {
+    if (this.#isClosed) throw connectionClosed();
     this.#deadline = performance.now() + msMax;
     try {
       return this.#atOneTime(() => {
@@ -151,6 +159,7 @@ export class SqlReader implements ReadConnection {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#database.close(true);
   }
 

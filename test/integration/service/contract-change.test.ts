@@ -157,7 +157,7 @@ for (const engine of engines)
     });
 
     test("each acknowledged create is stored, and fits the contract of the moment", async () => {
-      const { database, one, other, send, following } = await started(original);
+      const { database, one, other, headers, send, following } = await started(original);
       let isEnded = false;
       let id = 0;
       let refused = 0;
@@ -174,6 +174,10 @@ for (const engine of engines)
             expect([400, 503]).toContain(status);
             refused++;
           }
+          const got = await fetch(`${server.url}/shelves/${own}`, { headers });
+          const found = await got.text();
+          if (got.status === 200) expect(found).toContain(`"name":"${text}"`);
+          else expect(got.status === 503 || (got.status === 404 && status !== 200)).toBe(true);
         }
       };
       const clients = Array.from({ length: 12 }, (_, index) => create(index % 2 === 0 ? one : other));

@@ -356,6 +356,19 @@ test("a connection for reading that closes ends the call that runs, and says to 
   ]);
 });
 
+test("single plants are not read by a connection that was closed, which is no exception", async () => {
+  using folder = new TemporaryFolder();
+  await using store = await openedStore(`sqlite:${folder.file("plants.db")}`);
+  const single = await store.openPlantReads?.();
+  expect(await single?.get("plants", [1n])).toEqual([]);
+  await single?.[Symbol.asyncDispose]();
+  const closed = new OperatorError("the connection to the store was closed; try again");
+  expect(await single?.get("plants", [1n]).catch((error) => error)).toEqual(closed);
+  expect(await single?.find({ table: "plants", ids: [1n], urls: [] }).catch((error) => error)).toEqual(
+    closed,
+  );
+});
+
 test("a batch of creates waits for one group of edits, however many there are", async () => {
   using folder = new TemporaryFolder();
   await using store = await openedStore(`sqlite:${folder.file("plants.db")}`);
