@@ -60,36 +60,39 @@ test("a transaction that a statement of somebody's own begins ends with it", asy
   expect(await settled(sql.query("DELETE FROM plants"))).toThrow("read-only transaction");
 });
 
-test("plans that were made for an empty table read a large one by its keys", async () => {
+test("plans that were made for a small table read a large one by its keys", async () => {
   const { name, address } = await server.newDatabase();
   await using store = await openedStore(address);
   await store.create(toEntries(plantStore, toPlants([{ id: 1n, name: "Ficus" }])));
   await server.query(name, "ALTER TABLE plants SET (autovacuum_enabled = false)");
-  await using sql = await store.openSql();
+  // A table that was never counted is planned for as one of ten pages, which are read by keys anyway.
+  await server.query(name, "ANALYZE plants");
   const url = "http://localhost/plants";
   const list = { table: "plants", conditions: [], terms: [], offset: 0, size: 3, bytesMax: 10_000, url };
-  const read = async () => {
-    await sql.find({ table: "plants", ids: [1n, 2n, 3n], urls: [] });
-    await sql.page({ ...list, after: undefined }, 1_000);
-    await sql.page({ ...list, after: { values: [], id: 0n } }, 1_000);
-  };
-  // PostgreSQL settles for a plan that it keeps with the sixth.
-  for (let count = 0; count < 8; count++) await read();
-  await server.query(
-    name,
-    "INSERT INTO plants (id, name, created_at) SELECT n, 'Aloe', 1 FROM generate_series(2, 50_000) AS n",
-  );
-  const scans = async () => {
-    const sql =
-      "SELECT seq_tup_read::int AS rows, idx_scan::int AS by_key FROM pg_stat_user_tables WHERE relname = 'plants'";
-    return (await server.query(name, sql))[0] as { rows: number; by_key: number };
-  };
-  const before = await eventually("all is counted", scans, ({ by_key }) => by_key >= 16);
-  for (let count = 0; count < 20; count++) await read();
-  const after = await eventually(
+  {
+    await using sql = await store.openSql();
+    const read = async () => {
+      await sql.find({ table: "plants", ids: [1n, 2n, 3n], urls: [] });
+      await sql.page({ ...list, after: undefined }, 1_000);
+      await sql.page({ ...list, after: { values: [], id: 0n } }, 1_000);
+    };
+    // PostgreSQL settles for a plan that it keeps with the sixth.
+    for (let count = 0; count < 8; count++) await read();
+    await server.query(
+      name,
+      "INSERT INTO plants (id, name, created_at) SELECT n, 'Aloe', 1 FROM generate_series(2, 50_000) AS n",
+    );
+    for (let count = 0; count < 20; count++) await read();
+  }
+  // What a connection has read is counted for certain once it has ended.
+  const { rows } = await eventually(
     "the reads are counted",
-    scans,
-    ({ by_key }) => by_key >= before.by_key + 40,
+    async () => {
+      const sql =
+        "SELECT (seq_scan + idx_scan)::int AS scans, seq_tup_read::int AS rows FROM pg_stat_user_tables WHERE relname = 'plants'";
+      return (await server.query(name, sql))[0] as { scans: number; rows: number };
+    },
+    ({ scans }) => scans >= 28 * 3,
   );
-  expect(after.rows - before.rows).toBeLessThan(1_000);
+  expect(rows).toBeLessThan(1_000);
 });
