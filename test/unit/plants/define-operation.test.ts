@@ -1,7 +1,7 @@
 // What an operation does besides its work, in the handler of a server: the memory that it holds for its
 // bodies, its rate, and what becomes of exceptions.
 
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { ApiError } from "../../../src/base/errors.ts";
 import { OperatorError } from "../../../src/base/operator-error.ts";
 import type { ServerEvent } from "../../../src/base/server-event.ts";
@@ -10,6 +10,7 @@ import { createHandler, inProcess } from "../../../src/http/handler.ts";
 import { RateLimit } from "../../../src/http/rate-limit.ts";
 import { defineOperation, type Result } from "../../../src/plants/define-operation.ts";
 import { TurnTimeout } from "../../../src/store/groups.ts";
+import type { IsGone } from "../../../src/store/list-reads.ts";
 import type { OperationStore } from "../../../src/store/operation-store.ts";
 import { PlantTooLarge } from "../../../src/store/plant-store.ts";
 import { WrongStatement } from "../../../src/store/sql-connection.ts";
@@ -21,6 +22,8 @@ const bodyBytesMax = 1_000;
 /** A handler with operations at one path: all but the GET read a body before `handle` runs. */
 function handlerWith(handle: () => Promise<Result> | Result, rateLimit?: RateLimit) {
   const events: ServerEvent[] = [];
+  /** Asked by the store of each request. */
+  const isGone: IsGone[] = [];
   const bodyReader = new BodyReader({ bodyBytesMax, inFlightBytesMax: 500_000, arrivalMsMax: 40 });
   const row = { operationId: "water", path: "/water", summary: "", responses: {}, handle };
   const parse = (bytes: Uint8Array) => (bytes.length === 1 ? new ApiError("invalidPlant", "no") : bytes);
@@ -32,7 +35,10 @@ function handlerWith(handle: () => Promise<Result> | Result, rateLimit?: RateLim
       defineOperation({ ...row, method: "PUT", body }),
       defineOperation({ ...row, method: "POST", body }),
     ],
-    storeOf: () => ({}) as OperationStore,
+    storeOf(_, isGoneOf) {
+      if (isGoneOf !== undefined) isGone.push(isGoneOf);
+      return {} as OperationStore;
+    },
     newId: () => 1n,
     authenticator: { authenticate: () => ({ key: "key", name: "gardener", creator: 1 }) },
     resolveCreator: async () => undefined,
@@ -44,7 +50,7 @@ function handlerWith(handle: () => Promise<Result> | Result, rateLimit?: RateLim
     now: () => 0,
     emit: (event) => events.push(event),
   });
-  return { bodyReader, events, handle: (request: Request) => handler(request, inProcess) };
+  return { bodyReader, events, isGone, handle: (request: Request) => handler(request, inProcess) };
 }
 
 const type = { "Content-Type": "application/json" };
@@ -129,6 +135,27 @@ test("after a client has left, also while its body arrives, no memory is held", 
   expect(bodyReader.memory.used).toBe(0);
 });
 
+test("the memory of a reply is that of its bytes", async () => {
+  const { handle, bodyReader } = handlerWith(() => ({ status: 200, json: "€".repeat(10_000) }));
+  const response = await handle(requestOf(500));
+  expect(bodyReader.memory.used).toBe(30_002);
+  await response.body?.cancel();
+  expect(bodyReader.memory.used).toBe(0);
+});
+
+test("the store of a request knows when its client has left", async () => {
+  const ending = Promise.withResolvers<Result>();
+  const { handle, isGone } = handlerWith(() => ending.promise);
+  const abort = new AbortController();
+  const response = handle(new Request("http://a/water", { signal: abort.signal }));
+  await nextTurn();
+  expect(isGone.map((ask) => ask())).toEqual([false]);
+  abort.abort();
+  expect(isGone.map((ask) => ask())).toEqual([true]);
+  ending.resolve({ status: 204 });
+  await response;
+});
+
 test("the memory of a body is held, as long as it is, until its operation has ended, and no longer than that", async () => {
   const ending = Promise.withResolvers<Result>();
   const { handle, bodyReader } = handlerWith(() => ending.promise);
@@ -160,6 +187,21 @@ test("a reply has its own header fields instead of ours, in any case, but the id
   const { handle } = handlerWith(() => ({ status: 200, json: 1, headers }));
   const response = await handle(requestOf(500));
   expect(Object.fromEntries(response.headers)).toMatchObject({ ...headers, "x-request-id": "1" });
+  const responding = handlerWith(() => new Response("1", { headers }));
+  const own = await responding.handle(requestOf(500));
+  expect(Object.fromEntries(own.headers)).toMatchObject({ ...headers, "x-request-id": "1" });
+});
+
+test("fields of replies whose names the handler makes up are not kept for ever", async () => {
+  using set = spyOn(Map.prototype, "set");
+  let replies = 0;
+  const { handle } = handlerWith(() => ({ status: 204, headers: { [`x-${replies++}`]: "1" } }));
+  for (let request = 0; request < 200; request++) {
+    const own = [...(await handle(requestOf(500))).headers.keys()].filter((name) => /^x-\d/.test(name));
+    expect(own).toEqual([`x-${request}`]);
+  }
+  const kept = set.mock.contexts[set.mock.calls.findIndex(([key]) => key === " x-0")];
+  expect((kept as Map<unknown, unknown>).size).toBe(100);
 });
 
 test("HEAD holds no memory for the body that it leaves out", async () => {
