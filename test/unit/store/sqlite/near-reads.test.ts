@@ -10,6 +10,7 @@ import { SqlReader } from "../../../../src/store/sqlite/sql-reader.ts";
 import { SqliteStore } from "../../../../src/store/sqlite/store.ts";
 import { plant, plantStore } from "../../../support/contracts.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
+import { settled } from "../../../support/settled.ts";
 import { unexpected } from "../../../support/stored-plants.ts";
 
 const count = 40;
@@ -77,4 +78,47 @@ test("plants are read near, after slow reads elsewhere, and each is found in its
   const again = [await nearAfter(1, 0), await nearAfter(0, 0), await nearAfter(0, 0), await nearAfter(0, 0)];
   expect(again).toEqual([1, 2, 4, 8]);
   expect(opened).toBe(1);
+});
+
+test("lists and statements are read elsewhere, by a connection that is opened again after a failure, and closed", async () => {
+  using folder = new TemporaryFolder();
+  const file = folder.file("plants.db");
+  await using _ = await SqliteStore.open(file, "create", unexpected, {
+    compiler,
+    contract: plantStoreSource,
+  });
+  const calls: string[] = [];
+  const reader = (place: string): ReadConnection => {
+    const sql = SqlReader.open(file, plantStore);
+    const { dialect, inTime, callsMax, shortCallsMax } = sql;
+    const called = <Call>(name: string, call: Call): Call => {
+      calls.push(`${place} ${name}`);
+      return call;
+    };
+    return {
+      ...{ dialect, inTime, callsMax, shortCallsMax },
+      query: (...call) => called("query", sql).query(...call),
+      page: (...call) => called("page", sql).page(...call),
+      count: (...call) => called("count", sql).count(...call),
+      find: (query) => called("find", sql).find(query),
+      get: (...call) => called("get", sql).get(...call),
+      [Symbol.asyncDispose]: () => called("close", sql).close(),
+    };
+  };
+  let opened = 0;
+  const openFar = async () => {
+    if (++opened === 1) throw new Error("too many open files");
+    return reader("far");
+  };
+  const list = { table: "plants", conditions: [], terms: [], after: undefined, offset: 0 };
+  {
+    await using sql = nearReads(reader("near"), openFar, () => 0);
+    expect(await settled(sql.query("SELECT 1"))).toThrow("too many open files");
+    expect(await sql.query("SELECT 1 AS one")).toEqual([{ one: 1n }]);
+    await sql.page({ ...list, size: 1, bytesMax: 1_000, url: "" }, 1_000);
+    await sql.count(list, 1_000);
+    await sql.get("plants", [1n]);
+  }
+  const expected = ["far query", "far page", "far count", "near get", "near close", "far close"];
+  expect([calls, opened]).toEqual([expected, 2]);
 });
