@@ -46,10 +46,9 @@ const waitMsMax = 10_000;
 
 /**
  * Limits the memory of groups: with plants of the largest bodies it takes 64 MB to read them. On
- * SQLite it also limits how long the batches of creates wait for edits. A second group is there when
- * the first one is committed.
+ * SQLite it also limits how long the batches of creates wait for edits.
  */
-const editLimits = { callsMax: 64, groupsMax: 2, waitMsMax };
+const editLimits = { callsMax: 64, waitMsMax };
 /** While one group is read, the next one arrives, and the responses to the one before are sent. */
 const readLimits = { callsMax: 32, groupsMax: 2, waitMsMax };
 

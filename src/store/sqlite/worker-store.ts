@@ -56,8 +56,6 @@ export class SqliteWorkerStore implements PlantStore {
     // Without an extension: what is built has JavaScript.
     this.#commitThread = new WorkerClient(new URL("./commit-worker", import.meta.url), {
       name: "commit",
-      // Groups of edits are two.
-      short: ["edit"],
       onNotification: onUnavailable,
       onPosted: () => this.#batches.announceMessage(),
       onFailed: (error) => {
