@@ -208,9 +208,10 @@ test("an exception while a free id is looked for is an internal error, and logge
   const text = toExactJson(thingsDocument({ body: objectOf({ name }), response }));
   const store = await openedStore(`sqlite:${folder.file("things.db")}`, undefined, { text });
   store.create = async (batch) => batch.map(() => "taken");
-  const openSql = store.openSql.bind(store);
+  const openReads = (store.openPlantReads ?? store.openSql).bind(store);
   const broken = new Error("broken");
-  store.openSql = async () => Object.assign(await openSql(), { query: () => Promise.reject(broken) });
+  store.openPlantReads = async () =>
+    Object.assign(await openReads(), { query: () => Promise.reject(broken) });
   await using server = await startInProcess({ store });
   const token = await server.createToken();
   const failed = await sendJson(`${server.url}/things`, "POST", { name: "a" }, tokenHeaders(token));
