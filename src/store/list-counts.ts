@@ -50,7 +50,6 @@ export class ListCounts {
       known.counting = undefined;
     });
     const { counting } = known;
-    counting.catch(() => undefined);
     await Promise.race([counting, Bun.sleep(waitMs)]);
     return isFree && known.counting === counting ? undefined : known.total;
   }

@@ -2,6 +2,7 @@
 
 import { expect, spyOn, test } from "bun:test";
 import { ListCounts } from "../../../src/store/list-counts.ts";
+import { nextTurn } from "../../support/eventually.ts";
 import { settled } from "../../support/settled.ts";
 
 test("a short count is made each time, also beside one that began before", async () => {
@@ -54,4 +55,19 @@ test("a list does not wait for a count that takes long", async () => {
   const endless = () => new Promise<never>(() => undefined);
   expect(await counts.total("all", endless)).toBeUndefined();
   expect(sleep).toHaveBeenCalledWith(1_000);
+});
+
+test("a later count is waited for shortly, and one that fails after that is nobody's exception", async () => {
+  let now = 1_000;
+  using _ = spyOn(performance, "now").mockImplementation(() => now);
+  using sleep = spyOn(Bun, "sleep").mockResolvedValue();
+  const counts = new ListCounts();
+  expect(await counts.total("all", async () => ({ total: 7, ms: 100 }))).toBe(7);
+  now += 10_000;
+  const failing = Promise.withResolvers<never>();
+  expect(await counts.total("all", () => failing.promise)).toBe(7);
+  expect(sleep.mock.calls).toEqual([[1_000], [10]]);
+  failing.reject(new Error("gone"));
+  await nextTurn();
+  expect(await counts.total("all", async () => ({ total: 8, ms: 100 }))).toBe(8);
 });
