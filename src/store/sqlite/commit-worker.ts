@@ -56,16 +56,16 @@ export async function openStore(path: string, contract: SentContract, memory: Sh
 }
 
 /**
- * Commits one batch after the other. Between them it serves calls, for which it returns to the
- * event loop.
+ * Commits one batch after the other. Between two of them it serves one call, for which it returns to
+ * the event loop: the next call is often there before this thread looks, and others follow it.
  */
 async function serveBatches(store: SqliteStore, batches: { readonly memory: BatchMemory }): Promise<void> {
   // The response to the call that opened the store comes first.
   await calls.next;
   while (!isClosed) {
-    const { memory } = batches;
-    if (memory.wait(calls.count) === "message") await calls.next;
-    else await commit(store, memory);
+    if (batches.memory.wait(calls.count) === "message") await calls.next;
+    // The call may have exchanged the memory, or closed the store.
+    if (!isClosed && batches.memory.hasBatch) await commit(store, batches.memory);
   }
 }
 

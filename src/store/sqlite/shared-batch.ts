@@ -214,9 +214,14 @@ export class BatchMemory {
       // The difference in 32 bits, as it overflows. It is negative if a message was handled
       // before it was announced.
       if (((Atomics.load(this.integers, slot.messages) - messagesHandled) | 0) > 0) return "message";
-      if (Atomics.load(this.integers, slot.isInFlight) === 1) return "batch";
+      if (this.hasBatch) return "batch";
       Atomics.wait(this.integers, slot.wake, wakeBefore);
     }
+  }
+
+  /** Whether a batch was sent that is not finished. */
+  get hasBatch(): boolean {
+    return Atomics.load(this.integers, slot.isInFlight) === 1;
   }
 
   /** Finishes the batch: its result has been written. */
