@@ -54,10 +54,9 @@ function memberSql(
   shown: Shown,
   absent: string | undefined,
 ): string | undefined {
-  const { column, jsonName, type, isOthers } = field;
+  const { column, jsonName, isOthers } = field;
   if (shown === false) return "''";
-  // A value of any shape that may be null leaves out what is not accepted any more.
-  if (shown !== true || isOthers || (type.kind.isNullable && type.kind.name === "json")) return undefined;
+  if (shown !== true || isOthers) return undefined;
   const none = absent === undefined ? "" : `,${jsonName}${absent}`;
   return `coalesce(${literal(`,${jsonName}`)} || ${valueSql(dialect, column, field)}, ${literal(none)})`;
 }
