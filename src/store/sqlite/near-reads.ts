@@ -11,7 +11,7 @@ const quickMs = 1;
 /** How many plants are read together. */
 const nearMax = 32;
 
-/** How long all reads are left to the other thread after three slow ones. */
+/** How long all reads are left to the other thread when even one plant takes too long. */
 const restMs = 1_000;
 
 type ReadSome<Found> = (connection: ReadConnection, start: number, end?: number) => Promise<readonly Found[]>;
@@ -64,10 +64,10 @@ export function nearReads(
   };
 }
 
-/** How many plants may be read at once: as the window of TCP, it shrinks faster than it grows. */
+/** How many plants may be read at once: as many as were quick, or up to twice as many. */
 class ReadWindow {
   readonly #now: Clock;
-  #length = nearMax;
+  #length = 1;
   #restsUntil = 0;
 
   constructor(now: Clock) {
@@ -84,9 +84,10 @@ class ReadWindow {
     const startedAt = this.#now();
     const result = read();
     const endedAt = this.#now();
-    if (endedAt - startedAt <= quickMs) this.#length = Math.min(nearMax, 2 * this.#length);
+    const ms = endedAt - startedAt;
+    if (ms <= quickMs) this.#length = Math.min(nearMax, 2 * this.#length);
     else {
-      this.#length >>= 2;
+      this.#length = Math.floor((this.#length * quickMs) / ms);
       this.#restsUntil = endedAt + restMs;
     }
     return result;
