@@ -125,10 +125,11 @@ export function* pageWork(contract: Contract, traits: Traits, page: PageQuery, m
     const bytes = bytesSql(collection);
     // The plan of an offset is made each time, and takes longer than that of the rows alone.
     const plantJson = offset === 0 ? listedJsonSql(traits.dialect, collection) : undefined;
-    const isShort = `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${range("true")}) AS sizes) <= ${bytesMax}`;
+    const isShort = () =>
+      `(SELECT sum(bytes) FROM (SELECT ${bytes} AS bytes ${range("true")}) AS sizes) <= ${bytesMax}`;
     const sql =
       plantJson === undefined
-        ? `SELECT ${columnsOf(collection)} ${range(isShort)}`
+        ? `SELECT ${columnsOf(collection)} ${range(isShort())}`
         : `SELECT id, CASE WHEN ${bytes} <= ${Math.floor(bytesMax / size)} THEN ${plantJson} END AS "x json" ${range("true")}`;
     const parameters = after === undefined ? [] : [after.id];
     // Few sizes of pages are asked for, but any offset.
