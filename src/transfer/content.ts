@@ -10,7 +10,7 @@ import type { FormatName } from "./format-names.ts";
 /** The bytes that decide. */
 const headBytes = 512;
 
-/** What is known of a file before it is read. */
+/** The name and the formats of a file that are known before it is read. */
 export interface ContentNames {
   /** For messages. */
   readonly name: string;

@@ -37,7 +37,7 @@ interface ImportJobOptions {
   readonly signal: AbortSignal;
 }
 
-/** What it has counted and found is there also after a failure. */
+/** Imports one file. Its counts and findings can be read also after a failure. */
 export class ImportJob {
   readonly counts = newCounts();
   readonly encoding = new EncodingGuess();

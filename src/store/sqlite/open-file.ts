@@ -102,7 +102,7 @@ function makeDurable(database: Database, path: string): void {
   // own that fails.
   database.run("PRAGMA wal_autocheckpoint = 0");
   database.run(`PRAGMA journal_size_limit = ${walBytesKept}`);
-  // What is deleted is gone from the file: it costs creates nothing, as they delete nothing.
+  // Overwrites deleted plants in the file. Creates delete nothing, so it costs them nothing.
   database.run("PRAGMA secure_delete = ON");
   // SQLite keeps another mode without an error for a database in memory and on a file system
   // without shared memory.
