@@ -22,8 +22,15 @@ export interface Editor {
   readonly sudoUser?: string;
 }
 
-/** 32 characters that people do not confuse. */
-const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
+/** 32 characters that people do not confuse, in their order. */
+const runCharacters = "23456789abcdefghijkmnpqrstuvwxyz";
+
+/** How long the first characters of runs are the same: 17.5 minutes. They come again after 34 years. */
+const runPeriodMs = 2 ** 20;
+const runPeriods = 2 ** 20;
+
+/** Random at the start of a process, so that two of them have names of their own, and counted up by each run. */
+const runNumbers = 2 ** 40;
 
 /**
  * The longest pause between two transactions. A server that waits for the lock of a SQLite file
@@ -34,7 +41,7 @@ export const pauseMsMax = 50;
 
 /** Edits that the history shows, and undoes, together. */
 export class EditRun {
-  readonly id = newRunId();
+  readonly id = nextRunId();
   /** How many edits were made. */
   readonly made = { updated: 0, deleted: 0, restored: 0 };
   readonly #store: Pick<PlantStore, "edit">;
@@ -85,10 +92,29 @@ export class EditRun {
 
 export type EditCounts = Readonly<EditRun["made"]>;
 
-/** 50 random bits: a name that can be typed. */
-function newRunId(): string {
-  let id = "";
-  for (const byte of crypto.getRandomValues(new Uint8Array(10)))
-    id += runCharacters[byte % runCharacters.length];
-  return id;
+const nextRunId = runIds();
+
+/**
+ * Makes names that can be typed. Those of a process come in their order, so that an index of them grows at
+ * its end: with random ones each change wrote a page of it.
+ */
+export function runIds(now: () => number = Date.now): () => string {
+  const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
+  let number = high * 2 ** 8 + (low >>> 24);
+  return () => {
+    number = (number + 1) % runNumbers;
+    const period = Math.floor(now() / runPeriodMs) % runPeriods;
+    return inCharacters(period, 4) + inCharacters(number, 8);
+  };
+}
+
+/** Writes a number with the last digits of so many. */
+function inCharacters(number: number, length: number): string {
+  let text = "";
+  let rest = number;
+  for (let count = 0; count < length; count++) {
+    text = `${runCharacters[rest % runCharacters.length]}${text}`;
+    rest = Math.floor(rest / runCharacters.length);
+  }
+  return text;
 }

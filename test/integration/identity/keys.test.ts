@@ -100,7 +100,7 @@ for (const engine of engines)
       await using both = await startTwo(engine, contractWithIds(idSchemas["at most 9999"]));
       const undo = async () => {
         const args = ["--database", both.database];
-        const [run = ""] = /[a-z0-9]{10}/.exec((await runCommand(["history", ...args])).stdout) ?? [];
+        const [run = ""] = /[a-z0-9]{12}/.exec((await runCommand(["history", ...args])).stdout) ?? [];
         return runCommand(["history", "--undo", run, ...args]);
       };
       const id = idIn(await both.create(0, "A", "k"));

@@ -49,7 +49,7 @@ sed 's/Plant Store/Shop/' openapi.yaml >api.yaml`,
     before: storePlants,
     hasDatabase: true,
     replacements: [
-      ["k3f9x2mq7t", "\"$(plantstore history --json | grep -o '[a-z0-9]\\{10\\}' | head -n 1)\""],
+      ["naqvk3f9x2mq", "\"$(plantstore history --json | grep -o '[a-z0-9]\\{12\\}' | head -n 1)\""],
     ],
   },
   "docs/backup.md": {
