@@ -23,15 +23,14 @@ import { withArticle } from "./words.ts";
 /** The values of a row of the table of a collection. */
 export function toValues({ fields }: Pick<Collection, "fields">, row: PlantColumns): Values {
   const values: (FieldValue | undefined)[] = [];
-  for (const { columnName, type } of fields) {
-    const value = row[columnName];
-    values.push(
-      value === null || value === undefined
-        ? undefined
-        : type.fromColumn(value as Exclude<ColumnValue, null>),
-    );
-  }
+  for (const { columnName, type } of fields) values.push(fromColumn(type, row[columnName]));
   return values;
+}
+
+function fromColumn(type: Field["type"], value: unknown): FieldValue | undefined {
+  return value === null || value === undefined
+    ? undefined
+    : type.fromColumn(value as Exclude<ColumnValue, null>);
 }
 
 /** The columns of values; null for a field without one. */
@@ -42,6 +41,11 @@ export function toColumns({ fields }: Pick<Collection, "fields">, values: Values
     columns.push(value === undefined ? null : (fields[index] as Field).type.toColumn(value));
   }
   return columns;
+}
+
+/** The values of columns as toColumns has them, where integers may be digits. */
+export function fromColumns({ fields }: Pick<Collection, "fields">, columns: readonly ColumnValue[]): Values {
+  return fields.map(({ type }, index) => fromColumn(type, columns[index]));
 }
 
 /** Parts of a response besides the values of a resource; times are milliseconds since the epoch. */

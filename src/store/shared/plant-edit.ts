@@ -79,6 +79,12 @@ export class ContractChanged extends OperatorError {
   }
 }
 
+/** Throws ContractChanged if an edit was checked by another contract. */
+export function assertCurrent({ number }: Contract, edits: readonly RecordedEdit[]): void {
+  const isStale = ({ contractNumber: own }: RecordedEdit) => own !== undefined && own !== number;
+  if (edits.some(isStale)) throw new ContractChanged();
+}
+
 /** Makes edits and records them, in the caller's transaction. See PlantStore.edit. */
 export function* editWork(contract: Contract, edits: readonly RecordedEdit[]): SqlWork<EditOutcome[]> {
   const { result, last } = yield* recordedEdits(contract, edits);
@@ -94,8 +100,7 @@ export function* recordedEdits(
   contract: Contract,
   edits: readonly RecordedEdit[],
 ): SqlWork<{ readonly result: EditOutcome[]; readonly last: readonly SqlStatement[] }> {
-  const isStale = ({ contractNumber: own }: RecordedEdit) => own !== undefined && own !== contract.number;
-  if (edits.some(isStale)) throw new ContractChanged();
+  assertCurrent(contract, edits);
   // Sorted by table and id, so that two transactions lock the same plants in the same order and
   // cannot deadlock.
   const inOrder = [...edits.entries()].toSorted(

@@ -6,7 +6,9 @@ import { receivedContract, type SentContract } from "../../contract/sent-contrac
 import type { NewEntry } from "../plant-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openChosen } from "./connection.ts";
-import { BatchMemory } from "./shared-batch.ts";
+import { outcomesText, readEdits } from "./sent-edits.ts";
+import { BatchMemory, editsAt } from "./shared-batch.ts";
+import { SharedText } from "./shared-text.ts";
 import { SqliteStore } from "./store.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
 
@@ -24,7 +26,7 @@ export async function openStore(path: string, contract: SentContract, memory: Sh
   const checkpointThread = new CheckpointSignals(memory);
   const store = SqliteStore.use(path, openChosen(path, receivedContract(contract)), notify, checkpointThread);
   const batches = { memory: new BatchMemory(store.contract.collections, memory) };
-  void serveBatches(store, batches);
+  void serveMemory(store, batches, new SharedText(memory, editsAt));
   const close = async () => {
     const mayTerminate = await store.close();
     isClosed = true;
@@ -56,15 +58,22 @@ export async function openStore(path: string, contract: SentContract, memory: Sh
 }
 
 /**
- * Commits one batch after the other. Between two of them it serves one call, for which it returns to
- * the event loop: the next call is often there before this thread looks, and others follow it.
+ * Commits one batch and the edits of one call after the other. Between them it serves one message, for
+ * which it returns to the event loop: the next one is often there before this thread looks, and others
+ * follow it.
  */
-async function serveBatches(store: SqliteStore, batches: { readonly memory: BatchMemory }): Promise<void> {
+async function serveMemory(
+  store: SqliteStore,
+  batches: { readonly memory: BatchMemory },
+  edits: SharedText,
+): Promise<void> {
   // The response to the call that opened the store comes first.
   await calls.next;
   while (!isClosed) {
-    if (batches.memory.wait(calls.count) === "message") await calls.next;
-    // The call may have exchanged the memory, or closed the store.
+    if (batches.memory.wait(calls.count, edits) === "message") await calls.next;
+    // The message may have exchanged the memory of batches, or closed the store.
+    if (!isClosed && edits.isSent)
+      edits.respond(await outcomesText(() => store.edit(readEdits(store.contract, edits.read()))));
     if (!isClosed && batches.memory.hasBatch) await commit(store, batches.memory);
   }
 }

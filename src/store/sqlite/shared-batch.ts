@@ -8,6 +8,7 @@ import type { PlantId } from "../../contract/plant-id.ts";
 import type { FieldValue } from "../../contract/stored-types.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
 import { keepsKeys, keyLength } from "../shared/create-key.ts";
+import { type SharedText, sharedTextBytes } from "./shared-text.ts";
 import { toError, toSentError } from "./worker-rpc.ts";
 
 /** As many as a batch of the group commit has at most (service/server.ts); a larger one is a message. */
@@ -65,7 +66,9 @@ const collectionsAt = creatorsAt + plantsMax * Float64Array.BYTES_PER_ELEMENT;
 const lengthsAt = collectionsAt + plantsMax * Int32Array.BYTES_PER_ELEMENT;
 const outcomesAt = lengthsAt + textsMax * Int32Array.BYTES_PER_ELEMENT;
 const textAt = outcomesAt + plantsMax;
-const memoryBytes = textAt + textBytesMax;
+/** The place of the edits, see shared-text.ts. */
+export const editsAt = textAt + textBytesMax;
+const memoryBytes = editsAt + sharedTextBytes;
 
 /** The memory of a batch, in which either thread reads what the other has written. */
 export class BatchMemory {
@@ -207,14 +210,15 @@ export class BatchMemory {
     return results;
   }
 
-  /** Blocks the committing thread until there is a batch, or a message that it has not handled. */
-  wait(messagesHandled: number): "batch" | "message" {
+  /** Blocks the committing thread until there is a batch, edits, or a message that it has not handled. */
+  wait(messagesHandled: number, edits: Pick<SharedText, "isSent">): "batch" | "edits" | "message" {
     for (;;) {
       const wakeBefore = Atomics.load(this.integers, slot.wake);
       // The difference in 32 bits, as it overflows. It is negative if a message was handled
       // before it was announced.
       if (((Atomics.load(this.integers, slot.messages) - messagesHandled) | 0) > 0) return "message";
       if (this.hasBatch) return "batch";
+      if (edits.isSent) return "edits";
       Atomics.wait(this.integers, slot.wake, wakeBefore);
     }
   }
@@ -270,7 +274,7 @@ export class BatchSender {
     this.#isSending = true;
     memory.writeBatch(batch, createdAt);
     Atomics.store(integers, slot.isInFlight, 1);
-    this.#wake();
+    this.wake();
     while (Atomics.load(integers, slot.isInFlight) === 1) {
       if (this.#failure !== undefined) throw this.#failure;
       await Atomics.waitAsync(integers, slot.isInFlight, 1).value;
@@ -282,7 +286,7 @@ export class BatchSender {
   /** Wakes the committing thread for a message that was posted to it. */
   announceMessage(): void {
     Atomics.add(this.#integers, slot.messages, 1);
-    this.#wake();
+    this.wake();
   }
 
   /** Rejects the batch in flight, and every later one, as the committing thread has failed. */
@@ -291,7 +295,8 @@ export class BatchSender {
     Atomics.notify(this.#integers, slot.isInFlight);
   }
 
-  #wake(): void {
+  /** Wakes the committing thread for what is in the memory. */
+  wake(): void {
     Atomics.add(this.#integers, slot.wake, 1);
     Atomics.notify(this.#integers, slot.wake);
   }

@@ -6,7 +6,7 @@ import { sentContract } from "../../contract/sent-contract.ts";
 import { foundContract } from "../migration/migration.ts";
 import type { NewEntry, OpenMode, OpenOptions, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { ReadConnection } from "../shared/page.ts";
-import { ContractChanged } from "../shared/plant-edit.ts";
+import { ContractChanged, type EditOutcome, type RecordedEdit } from "../shared/plant-edit.ts";
 import type { TokenStore } from "../shared/sql-tokens.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import type { openCheckpoints } from "./checkpoint-worker.ts";
@@ -14,7 +14,9 @@ import type { openStore } from "./commit-worker.ts";
 import { openDatabase } from "./connection.ts";
 import { DiskFailureError } from "./disk-failure.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
-import { BatchSender } from "./shared-batch.ts";
+import { editsText, readOutcomes } from "./sent-edits.ts";
+import { BatchSender, editsAt } from "./shared-batch.ts";
+import { SharedText, TextSender } from "./shared-text.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
 export class SqliteWorkerStore implements PlantStore {
@@ -22,7 +24,6 @@ export class SqliteWorkerStore implements PlantStore {
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   // The commit thread does these.
-  readonly edit: PlantStore["edit"];
   readonly transact: PlantStore["transact"];
   readonly forget: PlantStore["forget"];
   readonly purge: PlantStore["purge"];
@@ -31,6 +32,8 @@ export class SqliteWorkerStore implements PlantStore {
   contract!: Contract;
   readonly #commitThread: WorkerClient<typeof openStore>;
   readonly #batches = new BatchSender();
+  readonly #edits = new TextSender(new SharedText(this.#batches.buffer, editsAt), () => this.#batches.wake());
+  readonly #editByMessage: PlantStore["edit"];
   readonly #signals = new CheckpointSignals(this.#batches.buffer);
   readonly #checkpointThread: WorkerClient<typeof openCheckpoints>;
   /** The database file, which the checkpoint thread fsyncs. */
@@ -60,6 +63,7 @@ export class SqliteWorkerStore implements PlantStore {
       onPosted: () => this.#batches.announceMessage(),
       onFailed: (error) => {
         this.#batches.fail(error);
+        this.#edits.fail(error);
         onFailed(error);
       },
     });
@@ -70,7 +74,7 @@ export class SqliteWorkerStore implements PlantStore {
     });
     const { tokens, store } = this.#commitThread.served;
     this.tokens = tokens;
-    this.edit = store.edit;
+    this.#editByMessage = store.edit;
     this.transact = store.transact;
     this.forget = store.forget;
     this.purge = store.purge;
@@ -138,6 +142,17 @@ export class SqliteWorkerStore implements PlantStore {
       this.#commitThread.fail(error);
       // The server is about to exit; its last responses must not say whether a plant was stored.
       return batch.map(() => "unavailable");
+    }
+  }
+
+  async edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
+    const text = editsText(this.contract, edits);
+    if (!this.#edits.accepts(text)) return this.#editByMessage(edits);
+    try {
+      return readOutcomes(await this.#edits.send(text));
+    } catch (error) {
+      if (error instanceof DiskFailureError) this.#commitThread.fail(error);
+      throw error;
     }
   }
 

@@ -19,19 +19,22 @@ import { compiler } from "../../../../src/openapi/compiler.ts";
 import { storeAt } from "../../../../src/store/open-store.ts";
 import { toEntries } from "../../../../src/store/plant-store.ts";
 import { editsMax } from "../../../../src/store/shared/plant-edit.ts";
+import { findPlants } from "../../../../src/store/shared/plant-rows.ts";
 import { CheckpointSignals } from "../../../../src/store/sqlite/checkpoint-signals.ts";
 import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
 import { DiskFailureError, writeFailureMarker } from "../../../../src/store/sqlite/disk-failure.ts";
 import * as files from "../../../../src/store/sqlite/files.ts";
 import { SqlitePlants } from "../../../../src/store/sqlite/plants.ts";
 import { BatchSender } from "../../../../src/store/sqlite/shared-batch.ts";
+import { SharedText } from "../../../../src/store/sqlite/shared-text.ts";
 import { SqliteStore } from "../../../../src/store/sqlite/store.ts";
 import { Transactions } from "../../../../src/store/sqlite/transactions.ts";
+import { toSentError } from "../../../../src/store/sqlite/worker-rpc.ts";
 import { plantStore } from "../../../support/contracts.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
 import { settled } from "../../../support/settled.ts";
 import { sqliteError } from "../../../support/sqlite-error.ts";
-import { openedStore, unexpected } from "../../../support/stored-plants.ts";
+import { changed, changeOf, editOne, openedStore, unexpected } from "../../../support/stored-plants.ts";
 
 const plant = (id: bigint, name: string, tag?: string): Plant => ({ id, values: [name, tag] });
 
@@ -239,6 +242,22 @@ test("a batch whose fsync has failed in the commit thread is unavailable, and th
   expect(await settled(store[Symbol.asyncDispose]())).toThrow("the disk failed");
 });
 
+test("edits whose fsync has failed in the commit thread reject, and the server has to exit", async () => {
+  using folder = new TemporaryFolder();
+  const failed = Promise.withResolvers<Error>();
+  const events = { onUnavailable: unexpected, onTaskFailed: unexpected, onFailed: failed.resolve };
+  const store = await storeAt(`sqlite:${folder.file("plants.db")}`).openForServer("create", events, {
+    compiler,
+  });
+  using _ = spyOn(SharedText.prototype, "read").mockReturnValueOnce(
+    JSON.stringify(toSentError(new DiskFailureError("the disk failed"))),
+  );
+  const edited = editOne(store, { id: 1n, expected: "any", replacement: undefined });
+  expect(await settled(edited)).toThrow(new DiskFailureError("the disk failed"));
+  expect(await failed.promise).toBeInstanceOf(DiskFailureError);
+  expect(await settled(store[Symbol.asyncDispose]())).toThrow("the disk failed");
+});
+
 test("a store whose fsync fails while it is opened is marked", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
@@ -342,6 +361,24 @@ test("batches that are created at the same time are all committed, with their ow
   const creators = file.query<{ id: number; creator: number }, []>("SELECT id, creator FROM plants").all();
   expect(creators).toHaveLength(20);
   expect(creators.filter(({ id, creator }) => creator !== id % 100)).toEqual([]);
+});
+
+test("edits that come at the same time, large ones among them, are all made", async () => {
+  using folder = new TemporaryFolder();
+  await using store = await openedStore(`sqlite:${folder.file("plants.db")}`);
+  const plants = Array.from({ length: 12 }, (_, id) => plant(BigInt(id), "a", "t"));
+  await store.create(toEntries(plantStore, plants));
+  await using sql = await store.openSql();
+  const ids = plants.map(({ id }) => id);
+  const read = async () => [...(await findPlants(plantStore, sql, ids)).values()];
+  // Every third one does not fit into the memory that the threads share.
+  const edits = (await read()).map((found, index) =>
+    changeOf(found, [index % 3 === 0 ? "€".repeat(400_000) : `b${index}`, undefined]),
+  );
+  expect(await Promise.all(edits.map((edit) => editOne(store, edit)))).toEqual(edits.map(() => "done"));
+  expect(await read()).toEqual(edits.map(changed));
+  const again = await Promise.all(edits.map((edit) => editOne(store, edit)));
+  expect(again).toEqual(edits.map(() => "changed"));
 });
 
 test("a connection for reading that closes ends the call that runs, and says to those that wait that it was closed", async () => {

@@ -8,6 +8,7 @@ import { BatchMemory, BatchSender, slot } from "../../../../src/store/sqlite/sha
 import { onlyCollection, plant, plantStore, readSingle, shelves } from "../../../support/contracts.ts";
 import { anyPlant } from "../../../support/random.ts";
 
+const noEdits = { isSent: false };
 const outcomes = ["created", "conflict", "unchanged", "unavailable"] as const;
 const fourEntries = entriesFrom(1n);
 
@@ -27,7 +28,7 @@ function connected() {
   sender.useCollections([plantStore]);
   const receiver = new BatchMemory([plantStore], sender.buffer);
   const commit = (results: readonly Outcome[] = outcomes, messagesHandled = 0) => {
-    expect(receiver.wait(messagesHandled)).toBe("batch");
+    expect(receiver.wait(messagesHandled, noEdits)).toBe("batch");
     const batch = receiver.readBatch();
     receiver.writeOutcomes(results);
     receiver.finish();
@@ -102,11 +103,11 @@ test("the integers that count overflow without a batch or a message being missed
     integers.fill(start | 0, slot.messages, slot.messages + 1);
     for (let handled = start; handled < start + 5; handled++) {
       const sent = sender.send(fourEntries, 0);
-      expect(receiver.wait(handled)).toBe("batch");
+      expect(receiver.wait(handled, noEdits)).toBe("batch");
       commit(outcomes, handled);
       expect(await sent).toEqual([...outcomes]);
       sender.announceMessage();
-      expect(receiver.wait(handled)).toBe("message");
+      expect(receiver.wait(handled, noEdits)).toBe("message");
     }
   }
 });
@@ -134,6 +135,19 @@ test("a message wakes the receiver once, and before a batch", () => {
   const { sender, receiver } = connected();
   void sender.send(fourEntries, 0);
   sender.announceMessage();
-  expect(receiver.wait(0)).toBe("message");
-  expect(receiver.wait(1)).toBe("batch");
+  expect(receiver.wait(0, noEdits)).toBe("message");
+  expect(receiver.wait(1, { isSent: true })).toBe("batch");
+});
+
+test("edits wake the receiver", async () => {
+  const { sender, receiver } = connected();
+  let looks = 0;
+  const edits = {
+    get isSent() {
+      // They are sent after the first look, and wake this thread before it waits.
+      if (++looks === 1) sender.wake();
+      return looks > 1;
+    },
+  };
+  expect(receiver.wait(0, edits)).toBe("edits");
 });

@@ -1,0 +1,100 @@
+// Passes a text and the response to it between the main thread and the committing thread in memory that
+// they share, for the reason that shared-batch.ts gives.
+
+/** UTF-8 bytes of a text. Pages that were never written take no memory. */
+const textBytesMax = 2 ** 20;
+
+/** The maximum number of UTF-8 bytes of a code unit. */
+const bytesPerCodeUnit = 3;
+
+/** The indexes of the integers: 1 from the time that the text is sent until it has its response. */
+const isInFlight = 0;
+const textBytes = 1;
+const integerBytes = 2 * Int32Array.BYTES_PER_ELEMENT;
+
+/** The memory of a text, from a place that is a multiple of 4. */
+export const sharedTextBytes = integerBytes + textBytesMax;
+
+/** The memory, in which either thread reads what the other has written. */
+export class SharedText {
+  readonly #integers: Int32Array<SharedArrayBuffer>;
+  readonly #bytes: Buffer<SharedArrayBuffer>;
+
+  constructor(buffer: SharedArrayBuffer, at: number) {
+    this.#integers = new Int32Array(buffer, at, 2);
+    this.#bytes = Buffer.from(buffer, at + integerBytes, textBytesMax);
+  }
+
+  /** Whether a text was sent that has no response. */
+  get isSent(): boolean {
+    return Atomics.load(this.#integers, isInFlight) === 1;
+  }
+
+  /** The text that was sent, or the response to it. */
+  read(): string {
+    return this.#bytes.toString("utf8", 0, this.#integers[textBytes]);
+  }
+
+  send(text: string): void {
+    this.#write(text);
+    Atomics.store(this.#integers, isInFlight, 1);
+  }
+
+  respond(text: string): void {
+    this.#write(text);
+    Atomics.store(this.#integers, isInFlight, 0);
+    this.endWait();
+  }
+
+  /** Resolves when there is a response, or the wait is ended. */
+  async response(): Promise<void> {
+    await Atomics.waitAsync(this.#integers, isInFlight, 1).value;
+  }
+
+  endWait(): void {
+    Atomics.notify(this.#integers, isInFlight);
+  }
+
+  #write(text: string): void {
+    this.#integers[textBytes] = this.#bytes.write(text, 0, textBytesMax, "utf8");
+  }
+}
+
+/** The main thread's end. */
+export class TextSender {
+  readonly #memory: SharedText;
+  readonly #wake: () => void;
+  /** True until the response is read; the memory must not be reused before. */
+  #isSending = false;
+  #failure: Error | undefined;
+
+  /** @param wake wakes the committing thread. */
+  constructor(memory: SharedText, wake: () => void) {
+    this.#memory = memory;
+    this.#wake = wake;
+  }
+
+  /** Whether a text can be sent now: it fits into the memory, and no other one is in flight. */
+  accepts(text: string): boolean {
+    return !this.#isSending && text.length * bytesPerCodeUnit <= textBytesMax;
+  }
+
+  /** Sends a text that is accepted, and resolves with the response. */
+  async send(text: string): Promise<string> {
+    this.#isSending = true;
+    this.#memory.send(text);
+    this.#wake();
+    while (this.#memory.isSent) {
+      if (this.#failure !== undefined) throw this.#failure;
+      await this.#memory.response();
+    }
+    this.#isSending = false;
+    return this.#memory.read();
+  }
+
+  /** Rejects the text in flight, and every later one, as the committing thread has ended. */
+  fail(error: Error): void {
+    this.#failure = error;
+    this.#memory.endWait();
+  }
+}
