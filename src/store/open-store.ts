@@ -13,6 +13,8 @@ interface StoreAddress {
   readonly location: string;
   /** The path of the store's file; undefined on PostgreSQL. */
   readonly file?: string;
+  /** Loads what openForServer needs, while a start loads other parts. */
+  readonly load: () => Promise<unknown>;
   /** Opens the store for a server. */
   openForServer(mode: OpenMode, events: StoreEvents, options: OpenOptions): Promise<ServerStore>;
   /** Opens the store for one command. */
@@ -34,11 +36,13 @@ function sqlite(path: string): StoreAddress {
       `a name that ends with ${suffix} is reserved for a file next to a store; name another file`,
       2,
     );
+  const load = () => import("./sqlite/worker-store.ts");
   return {
     location: resolve(path),
     file: path,
+    load,
     openForServer: async (mode, events, options) => {
-      const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
+      const { SqliteWorkerStore } = await load();
       return SqliteWorkerStore.open(path, mode, events, options);
     },
     open: async (mode, onUnavailable, options) => {
@@ -49,13 +53,14 @@ function sqlite(path: string): StoreAddress {
 }
 
 function postgres(address: string): StoreAddress {
+  const load = () => Promise.all([import("./postgres/store.ts"), import("./citus/citus.ts")]);
   const open = async (mode: OpenMode, onUnavailable: OnUnavailable, options: OpenOptions) => {
-    const { PostgresStore } = await import("./postgres/store.ts");
-    const { citus } = await import("./citus/citus.ts");
+    const [{ PostgresStore }, { citus }] = await load();
     return PostgresStore.open(address, mode, onUnavailable, { ...options, cluster: citus });
   };
   return {
     location: toLocation(parsePostgresUrl(address)),
+    load,
     openForServer: (mode, { onUnavailable }, options) => open(mode, onUnavailable, options),
     open,
   };
