@@ -11,7 +11,7 @@ import { type IsGone, ListReads } from "./list-reads.ts";
 import { PlantLocked, type PlantStore } from "./plant-store.ts";
 import type { FoundPlant } from "./shared/found-plants.ts";
 import type { ListQuery } from "./shared/list-scan.ts";
-import type { Page, PageQuery, ReadConnection } from "./shared/page.ts";
+import type { Page, PageQuery, PlantReads, ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import { byId, type StoredPlant } from "./shared/plant-rows.ts";
 import type { RecordedTransaction } from "./shared/transaction.ts";
@@ -72,7 +72,7 @@ const lockedPauseMs = 300;
  */
 export async function openOperationStore(
   store: PlantStore,
-  single: ReadConnection,
+  single: PlantReads,
   resources: AsyncDisposableStack,
   nodeOf: NodeOf = () => undefined,
 ): Promise<(callerKey: string, isGone?: IsGone) => OperationStore> {
@@ -224,11 +224,11 @@ class NodeGroups {
   /** Edits that are tried again. */
   readonly locked: EditGroups;
   readonly #node: StoreNode;
-  readonly #single: ReadConnection;
+  readonly #single: PlantReads;
   readonly #gets = new Map<Collection, Groups<PlantId, StoredPlant | undefined>>();
   readonly #finds = new Map<Collection, Groups<Find, FoundPlant | undefined>>();
 
-  constructor(node: StoreNode, store: PlantStore, single: ReadConnection) {
+  constructor(node: StoreNode, store: PlantStore, single: PlantReads) {
     this.#node = node;
     this.#single = single;
     const edit = async (edits: readonly RecordedEdit[]) =>

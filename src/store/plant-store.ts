@@ -4,7 +4,7 @@ import { OperatorError } from "../base/operator-error.ts";
 import { type Collection, type Contract, isSameCreate, type Plant } from "../contract/contract.ts";
 import type { ContractChoice } from "./migration/migration.ts";
 import type { ForgottenEdits } from "./shared/forgotten-edits.ts";
-import type { ReadConnection } from "./shared/page.ts";
+import type { PlantReads, ReadConnection } from "./shared/page.ts";
 import type { EditOutcome, RecordedEdit } from "./shared/plant-edit.ts";
 import type { TokenStore } from "./shared/sql-tokens.ts";
 import type { RecordedTransaction } from "./shared/transaction.ts";
@@ -145,7 +145,7 @@ export interface PlantStore extends AsyncDisposable {
   openSql(): Promise<ReadConnection>;
 
   /** Opens one for many short reads of single plants; absent where that of openSql is as fast. */
-  openPlantReads?(): Promise<ReadConnection>;
+  openPlantReads?(): Promise<PlantReads>;
 }
 
 /** No plant was edited, as another program's transaction holds one of them. */

@@ -51,18 +51,21 @@ export interface Page {
   readonly rest: ListRest | undefined;
 }
 
-/** Connections of a store, which also write its plants as JSON. */
-export interface ReadConnection extends SqlConnection {
-  /** How many calls run at the same time; further ones wait. */
-  readonly callsMax: number;
-  /** How many are sent at the same time where each is short: others wait until they have ended. */
-  readonly shortCallsMax: number;
-
+/** A connection that reads single plants. */
+export interface PlantReads extends Pick<SqlConnection, "query">, AsyncDisposable {
   /** Reads single plants, as responses have them, in the order of the query. */
   find(query: FoundQuery): Promise<readonly (FoundPlant | undefined)[]>;
 
   /** Reads the rows of single plants: see plantsStatement. */
   get(table: string, ids: readonly PlantId[]): Promise<readonly StoredRow[]>;
+}
+
+/** Connections of a store, which also write its plants as JSON. */
+export interface ReadConnection extends SqlConnection, PlantReads {
+  /** How many calls run at the same time; further ones wait. */
+  readonly callsMax: number;
+  /** How many are sent at the same time where each is short: others wait until they have ended. */
+  readonly shortCallsMax: number;
 
   /** Reads a page. Once `ms` have passed, it has what was found. */
   page(query: PageQuery, ms: number): Promise<Page>;

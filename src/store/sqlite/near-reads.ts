@@ -3,7 +3,8 @@
 
 import type { Clock } from "../../base/server-event.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
-import type { ReadConnection } from "../shared/page.ts";
+import type { PlantReads } from "../shared/page.ts";
+import { connectionClosed } from "./sql-reader.ts";
 
 /** A read that takes longer is slow: 32 small plants in memory take 0.15. */
 const quickMs = 1;
@@ -14,7 +15,7 @@ const nearMax = 32;
 /** How long all reads are left to the other thread when even one plant takes too long. */
 const restMs = 1_000;
 
-type ReadSome<Found> = (connection: ReadConnection, start: number, end?: number) => Promise<readonly Found[]>;
+type ReadSome<Found> = (reads: PlantReads, start: number, end?: number) => Promise<readonly Found[]>;
 
 /**
  * Makes one connection of two.
@@ -22,14 +23,12 @@ type ReadSome<Found> = (connection: ReadConnection, start: number, end?: number)
  * @param near its reads end before they return.
  * @param openFar opens one that reads in another thread, when it is needed.
  */
-export function nearReads(
-  near: ReadConnection,
-  openFar: () => Promise<ReadConnection>,
-  now: Clock,
-): ReadConnection {
+export function nearReads(near: PlantReads, openFar: () => Promise<PlantReads>, now: Clock): PlantReads {
   const window = new ReadWindow(now);
-  let opening: Promise<ReadConnection> | undefined;
-  const inFar = async <Result>(run: (far: ReadConnection) => Promise<Result>): Promise<Result> => {
+  let opening: Promise<PlantReads> | undefined;
+  let isClosed = false;
+  const inFar = async <Result>(run: (far: PlantReads) => Promise<Result>): Promise<Result> => {
+    if (isClosed) throw connectionClosed();
     opening ??= openFar();
     const far = await opening.catch((error) => {
       opening = undefined;
@@ -38,26 +37,29 @@ export function nearReads(
     return run(far);
   };
   const read = async <Found>(count: number, readSome: ReadSome<Found>): Promise<readonly Found[]> => {
-    const length = Math.min(count, window.length);
-    if (length === count) return window.timed(() => readSome(near, 0));
-    const others = inFar((far) => readSome(far, length));
-    if (length === 0) return others;
-    const [first, rest] = await Promise.all([window.timed(() => readSome(near, 0, length)), others]);
-    return [...first, ...rest];
+    if (count <= window.length) return window.timed(() => readSome(near, 0));
+    const found: Found[] = [];
+    let start = 0;
+    // In parts, which grow until one is slow.
+    for (let length = window.length; start < count && length > 0; ) {
+      const end = Math.min(start + length, count);
+      found.push(...(await window.timed(() => readSome(near, start, end))));
+      start = end;
+      length = window.length < length ? 0 : window.length;
+    }
+    if (start < count) found.push(...(await inFar((far) => readSome(far, start))));
+    return found;
   };
-  const { dialect, inTime, callsMax, shortCallsMax } = near;
   return {
-    ...{ dialect, inTime, callsMax, shortCallsMax },
     query: (...call) => inFar((far) => far.query(...call)),
-    page: (...call) => inFar((far) => far.page(...call)),
-    count: (...call) => inFar((far) => far.count(...call)),
     find: ({ table, ids, urls }) =>
-      read(ids.length, (connection, ...part) =>
-        connection.find({ table, ids: ids.slice(...part), urls: urls.slice(...part) }),
+      read(ids.length, (reads, ...part) =>
+        reads.find({ table, ids: ids.slice(...part), urls: urls.slice(...part) }),
       ),
     get: (table, ids: readonly PlantId[]) =>
-      read(ids.length, (connection, ...part) => connection.get(table, ids.slice(...part))),
+      read(ids.length, (reads, ...part) => reads.get(table, ids.slice(...part))),
     async [Symbol.asyncDispose]() {
+      isClosed = true;
       await near[Symbol.asyncDispose]();
       await (await opening?.catch(() => undefined))?.[Symbol.asyncDispose]();
     },

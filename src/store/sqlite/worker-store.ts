@@ -5,7 +5,7 @@ import type { Contract, ContractCompiler } from "../../contract/contract.ts";
 import { sentContract } from "../../contract/sent-contract.ts";
 import { foundContract } from "../migration/migration.ts";
 import type { NewEntry, OpenMode, OpenOptions, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
-import type { ReadConnection } from "../shared/page.ts";
+import type { PlantReads, ReadConnection } from "../shared/page.ts";
 import { ContractChanged, type EditOutcome, type RecordedEdit } from "../shared/plant-edit.ts";
 import type { TokenStore } from "../shared/sql-tokens.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -192,7 +192,7 @@ export class SqliteWorkerStore implements PlantStore {
     return openReadConnection(this.#path, contract, this.#onFailed);
   }
 
-  async openPlantReads(): Promise<ReadConnection> {
+  async openPlantReads(): Promise<PlantReads> {
     const [{ nearReads }, { SqlReader }] = await Promise.all([
       import("./near-reads.ts"),
       import("./sql-reader.ts"),
