@@ -63,10 +63,19 @@ export function responseJson(
   plant: Plant,
   details?: ResponseDetails,
 ): string {
-  const { hasId, fields, absent, createdName, updatedName, urlName, constants, wrapper } = response;
+  const { hasId, fields, absent } = response;
   const json = toJson(collection, plant, hasId, fields, absent);
-  const isWhole = (createdName ?? updatedName ?? urlName ?? wrapper) === undefined && constants.length === 0;
-  return isWhole ? json : withDetails(json, response, details);
+  return hasDetails(response) ? withDetails(json, response, details) : json;
+}
+
+/** Whether responseJson writes a plant as plantJson does. */
+export function isPlantJson(response: Representation): boolean {
+  const { hasId, fields, absent } = response;
+  return hasId && absent === undefined && !hasDetails(response) && fields.every((shown) => shown === true);
+}
+
+function hasDetails({ createdName, updatedName, urlName, constants, wrapper }: Representation): boolean {
+  return (createdName ?? updatedName ?? urlName ?? wrapper) !== undefined || constants.length > 0;
 }
 
 function withDetails(

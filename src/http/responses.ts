@@ -14,28 +14,37 @@ const plantResponseInits: Readonly<Record<number, ResponseInit>> = {
 const emptyHeaders = new Headers();
 
 /**
- * The contract's success with the plant. No other field is needed: a response to POST is not cached
- * without explicit freshness (RFC 9110, section 9.3.3).
+ * The JSON of the contract's success with the plant; undefined if it has none.
  *
  * @param times milliseconds since the epoch, where the contract has properties for them.
  * @param request has the address that the client has sent it to.
  */
-export function plantResponse(
+export function createdJson(
   collection: Collection,
   plant: Plant,
-  requestId: string,
   times: Pick<ResponseDetails, "createdAt" | "changedAt">,
   request: Pick<Request, "url">,
-): Response {
-  const { status, response } = collection.operations.create;
-  if (response === undefined) {
-    emptyHeaders.set("X-Request-Id", requestId);
-    return new Response(null, { status, headers: emptyHeaders });
-  }
-  plantHeaders.set("X-Request-Id", requestId);
+): string | undefined {
+  const { response } = collection.operations.create;
+  if (response === undefined) return undefined;
   const url = response.urlName === undefined ? "" : itemUrl(collection, request.url, plant.id);
-  const init = plantResponseInits[status] ?? { status, headers: plantHeaders };
-  return new Response(responseJson(collection, response, plant, { ...times, url }), init);
+  return responseJson(collection, response, plant, { ...times, url });
+}
+
+/**
+ * The contract's success with that JSON. No other field is needed: a response to POST is not cached
+ * without explicit freshness (RFC 9110, section 9.3.3).
+ */
+export function createdResponse(
+  { operations }: Pick<Collection, "operations">,
+  json: string | undefined,
+  requestId: string,
+): Response {
+  const { status } = operations.create;
+  const headers = json === undefined ? emptyHeaders : plantHeaders;
+  headers.set("X-Request-Id", requestId);
+  const init = json === undefined ? undefined : plantResponseInits[status];
+  return new Response(json, init ?? { status, headers });
 }
 
 /**

@@ -3,10 +3,10 @@
 
 import { ApiError, unavailable } from "../base/errors.ts";
 import type { Collection, Plant } from "../contract/contract.ts";
-import { conflictError, type ResponseDetails } from "../contract/plant.ts";
+import { conflictError, isPlantJson, type ResponseDetails } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { type Exchange, rowTooLarge } from "../http/exchange.ts";
-import { plantResponse } from "../http/responses.ts";
+import { createdJson, createdResponse } from "../http/responses.ts";
 import type { CreateOutcome, CreateQueue, PendingCreate } from "../store/group-commit.ts";
 import type { NewEntry } from "../store/plant-store.ts";
 import { entityTag } from "../store/shared/entity-tag.ts";
@@ -133,13 +133,16 @@ export class PlantCreate implements PendingCreate {
   /** @param times none for a plant that may be stored in other words, such as 19.9 for 19.90. */
   #accept(outcome: "created" | "unchanged", times: Times, version?: bigint): void {
     const { collection, itemPath } = this.#target;
-    const { replace, change } = collection.operations;
+    const { create, replace, change } = collection.operations;
     const exchange = this.#exchange;
-    const response = plantResponse(collection, this.plant, exchange.requestId, times, exchange);
+    const json = createdJson(collection, this.plant, times, exchange);
+    const response = createdResponse(collection, json, exchange.requestId);
     const { createdAt } = times;
     if ((replace ?? change) !== undefined && createdAt !== undefined) {
       const stored = { ...this.plant, createdAt, version: version ?? createdVersion(createdAt) };
-      response.headers.set("ETag", entityTag(collection, stored));
+      const isWhole = create.response !== undefined && isPlantJson(create.response);
+      const tag = entityTag(collection, stored, isWhole ? json : undefined);
+      response.headers.set("ETag", tag);
     }
     if (itemPath !== undefined)
       response.headers.set("Location", itemPath.join(encodeURIComponent(String(this.plant.id))));

@@ -1,7 +1,7 @@
 // Reads plants by their ids, and writes the JSON of each where the rows are, as page.ts does.
 
 import { type Contract, collectionOf, representationOf } from "../../contract/contract.ts";
-import { responseJson } from "../../contract/plant.ts";
+import { isPlantJson, responseJson } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
 import { entityTag } from "./entity-tag.ts";
 import { byId, plantsStatement, type StoredRow, timesOf } from "./plant-rows.ts";
@@ -28,12 +28,14 @@ export function* foundWork(
 ): SqlWork<(FoundPlant | undefined)[]> {
   const collection = collectionOf(contract, table);
   const response = representationOf(collection, "get");
+  const isWhole = isPlantJson(response);
   const [rows = []] = yield [plantsStatement(collection, ids)];
   const stored = byId(collection, rows as readonly StoredRow[]);
   return ids.map((id, index) => {
     const plant = stored.get(id);
     if (plant === undefined) return undefined;
     const details = { ...timesOf(plant), url: urls[index] ?? "" };
-    return { json: responseJson(collection, response, plant, details), tag: entityTag(collection, plant) };
+    const json = responseJson(collection, response, plant, details);
+    return { json, tag: entityTag(collection, plant, isWhole ? json : undefined) };
   });
 }

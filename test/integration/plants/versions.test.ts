@@ -147,6 +147,28 @@ for (const engine of engines)
         });
       });
 
+      test("a resource has one tag, whatever its responses show of it", async () => {
+        await withThings(async ({ request, serve }) => {
+          const contract = JSON.parse(things(schema));
+          const { post } = contract.paths["/things"];
+          const { get } = contract.paths["/things/{id}"];
+          const responses = [post.responses[200] ?? post.responses[201], get.responses[200]];
+          const thing = objectOf({ id: schema, name: { type: "string" } }, ["id"]);
+          for (const shown of [thing, objectOf({ data: thing })]) {
+            for (const response of responses) {
+              Object.assign(response, jsonOf(shown));
+              await serve(JSON.stringify(contract));
+              const created = await request("POST", { name: "one", size: 7 });
+              const tag = created.headers.get("etag") ?? "";
+              expect((await request("GET")).headers.get("etag")).toBe(tag);
+              const changed = await request("PATCH", { size: 8 }, { "If-Match": tag });
+              expect([created.status, changed.status]).toEqual([expect.any(Number), 200]);
+              expect((await request("DELETE")).status).toBe(204);
+            }
+          }
+        });
+      });
+
       test("an undo leaves a resource that was deleted and created again", async () => {
         await withThings(async ({ request, command }) => {
           expect((await request("PUT", { name: "one" })).status).toBe(201);

@@ -3,8 +3,16 @@
 import { expect, test } from "bun:test";
 
 import type { ApiError, ErrorCode } from "../../../src/base/errors.ts";
-import { itemUrl, parsePlant, parsePlantJson } from "../../../src/contract/plant.ts";
-import { plantStore } from "../../support/contracts.ts";
+import { type Representation, wholeOf } from "../../../src/contract/contract.ts";
+import {
+  isPlantJson,
+  itemUrl,
+  parsePlant,
+  parsePlantJson,
+  plantJson,
+  responseJson,
+} from "../../../src/contract/plant.ts";
+import { plant, plantStore } from "../../support/contracts.ts";
 import { objectOf, readThings } from "../../support/descriptions.ts";
 
 function expectError(body: string | Uint8Array, code: ErrorCode, message: string): void {
@@ -88,4 +96,27 @@ test("the URL of a resource is that of its collection and its id, which is encod
   const { path } = plantStore;
   for (const url of [`http://a.example/v1${path}?limit=1`, `http://a.example/v1${path}/`])
     expect(itemUrl(plantStore, url, "a/b ?")).toBe(`http://a.example/v1${path}/a%2Fb%20%3F`);
+});
+
+test("only a response that shows all, and nothing else, is the JSON of which an entity tag is made", () => {
+  const whole = wholeOf(plantStore);
+  const others: Partial<Representation>[] = [
+    { hasId: false },
+    { fields: [true, false] },
+    { absent: ["null", "null"] },
+    { createdName: "created_at" },
+    { updatedName: "updated_at" },
+    { urlName: "url" },
+    { constants: ['"kind":"plant"'] },
+    { wrapper: ['{"data":', "}"] },
+  ];
+  // Without a tag: only a response that may have null for it shows that.
+  const monstera = plant({ id: 7n, name: "Monstera" });
+  const details = { createdAt: 0, changedAt: 0, url: "/plants/7" };
+  const written = (own: Partial<Representation>) =>
+    responseJson(plantStore, { ...whole, ...own }, monstera, details);
+  expect(isPlantJson(whole)).toBe(true);
+  expect(written({})).toBe(plantJson(plantStore, monstera));
+  expect(others.map((own) => isPlantJson({ ...whole, ...own }))).toEqual(others.map(() => false));
+  expect(new Set(others.map(written)).size).toBe(others.length);
 });
