@@ -35,42 +35,31 @@ export class SqliteWorkerStore implements PlantStore {
   readonly #edits = new TextSender(new SharedText(this.#batches.buffer, editsAt), () => this.#batches.wake());
   readonly #editByMessage: PlantStore["edit"];
   readonly #signals = new CheckpointSignals(this.#batches.buffer);
-  readonly #checkpointThread: WorkerClient<typeof openCheckpoints>;
+  #checkpointThread: WorkerClient<typeof openCheckpoints> | undefined;
   /** The database file, which the checkpoint thread fsyncs. */
   #descriptor: number | undefined;
   #checkpointsEnded: Promise<void> | undefined;
-  readonly #onFailed: StoreEvents["onFailed"];
-  readonly #onUnavailable: StoreEvents["onUnavailable"];
+  readonly #events: StoreEvents;
   readonly #compiler: ContractCompiler;
   /** The batch that was sent last. */
   #sent: Promise<unknown> = Promise.resolve();
   /** Whether the commit thread is about to get another contract. */
   #isTakingOver = false;
 
-  private constructor(
-    path: string,
-    { onUnavailable, onTaskFailed, onFailed }: StoreEvents,
-    compiler: ContractCompiler,
-  ) {
+  private constructor(path: string, events: StoreEvents, compiler: ContractCompiler) {
     this.#path = path;
     this.#compiler = compiler;
-    this.#onUnavailable = onUnavailable;
-    this.#onFailed = onFailed;
+    this.#events = events;
     // Without an extension: what is built has JavaScript.
     this.#commitThread = new WorkerClient(new URL("./commit-worker", import.meta.url), {
       name: "commit",
-      onNotification: onUnavailable,
+      onNotification: events.onUnavailable,
       onPosted: () => this.#batches.announceMessage(),
       onFailed: (error) => {
         this.#batches.fail(error);
         this.#edits.fail(error);
-        onFailed(error);
+        events.onFailed(error);
       },
-    });
-    // Started with the other one, although it opens the file later: starting takes 10 ms.
-    this.#checkpointThread = new WorkerClient(new URL("./checkpoint-worker", import.meta.url), {
-      name: "checkpoint",
-      onNotification: onTaskFailed,
     });
     const { tokens, store } = this.#commitThread.served;
     this.tokens = tokens;
@@ -88,7 +77,7 @@ export class SqliteWorkerStore implements PlantStore {
     events: StoreEvents,
     choice: OpenOptions,
   ): Promise<SqliteWorkerStore> {
-    // Its threads start meanwhile.
+    // The commit thread starts meanwhile.
     const store = new SqliteWorkerStore(path, events, choice.compiler);
     try {
       const { database, contract } = await openDatabase(path, mode, choice);
@@ -101,31 +90,31 @@ export class SqliteWorkerStore implements PlantStore {
       }
     } catch (error) {
       store.#commitThread.end(true);
-      store.#checkpointThread.end(true);
       throw error;
     }
-    try {
-      store.#batches.useCollections(store.contract.collections);
-      await store.#startCheckpoints(events);
-    } catch (error) {
-      await store[Symbol.asyncDispose]();
-      throw error;
-    }
+    store.#batches.useCollections(store.contract.collections);
+    // A start does not wait for it: 0.94 of its time.
+    store.#checkpointsEnded = store.#runCheckpoints().catch(events.onFailed);
     return store;
   }
 
-  async #startCheckpoints({ onFailed }: StoreEvents): Promise<void> {
-    const thread = this.#checkpointThread;
+  /** Resolves when the signals end it, or rejects. */
+  async #runCheckpoints(): Promise<void> {
     this.#descriptor = openSync(this.#path, "r");
+    const thread = new WorkerClient<typeof openCheckpoints>(new URL("./checkpoint-worker", import.meta.url), {
+      name: "checkpoint",
+      onNotification: this.#events.onTaskFailed,
+    });
+    this.#checkpointThread = thread;
     await thread.open(this.#path, this.#batches.buffer, this.#descriptor);
     // When this reports a failed fsync, the committing thread has it from the signals.
-    this.#checkpointsEnded = thread.served.checkpoints.run().catch(onFailed);
+    await thread.served.checkpoints.run();
   }
 
   async create(batch: readonly NewEntry[], createdAt = Date.now()): Promise<Outcome[]> {
     const number = batch[0]?.collection.contractNumber;
     if (number !== undefined && number !== this.contract.number) {
-      this.#onUnavailable(new ContractChanged().message);
+      this.#events.onUnavailable(new ContractChanged().message);
       return batch.map(() => "unavailable");
     }
     try {
@@ -189,7 +178,7 @@ export class SqliteWorkerStore implements PlantStore {
   async #openSql(contract: Contract): Promise<ReadConnection> {
     // A create needs none of it.
     const { openReadConnection } = await import("./sql-connection.ts");
-    return openReadConnection(this.#path, contract, this.#onFailed);
+    return openReadConnection(this.#path, contract, this.#events.onFailed);
   }
 
   async openPlantReads(): Promise<PlantReads> {
@@ -208,7 +197,7 @@ export class SqliteWorkerStore implements PlantStore {
     const closing = this.#commitThread.served.thread.close();
     const isClosed = await closing.catch(() => false);
     this.#commitThread.end(isClosed);
-    this.#checkpointThread.end(isClosed);
+    this.#checkpointThread?.end(isClosed);
     // Last: with the file the process loses every POSIX lock that it holds on it.
     if (isClosed && this.#descriptor !== undefined) closeSync(this.#descriptor);
     await closing;

@@ -29,7 +29,7 @@ import { BatchSender } from "../../../../src/store/sqlite/shared-batch.ts";
 import { SharedText } from "../../../../src/store/sqlite/shared-text.ts";
 import { SqliteStore } from "../../../../src/store/sqlite/store.ts";
 import { Transactions } from "../../../../src/store/sqlite/transactions.ts";
-import { toSentError } from "../../../../src/store/sqlite/worker-rpc.ts";
+import { toSentError, WorkerClient } from "../../../../src/store/sqlite/worker-rpc.ts";
 import { plantStore } from "../../../support/contracts.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
 import { settled } from "../../../support/settled.ts";
@@ -256,6 +256,22 @@ test("edits whose fsync has failed in the commit thread reject, and the server h
   expect(await settled(edited)).toThrow(new DiskFailureError("the disk failed"));
   expect(await failed.promise).toBeInstanceOf(DiskFailureError);
   expect(await settled(store[Symbol.asyncDispose]())).toThrow("the disk failed");
+});
+
+test("a server whose checkpoint thread cannot start has to exit", async () => {
+  using folder = new TemporaryFolder();
+  const failed = Promise.withResolvers<Error>();
+  const events = { onUnavailable: unexpected, onTaskFailed: unexpected, onFailed: failed.resolve };
+  const { open } = WorkerClient.prototype;
+  // The first one is the commit thread.
+  using opening = spyOn(WorkerClient.prototype, "open").mockRejectedValue(new Error("no descriptor is left"));
+  opening.mockImplementationOnce(function (this: WorkerClient<never>, ...args) {
+    return open.apply(this, args);
+  });
+  const path = folder.file("plants.db");
+  await using store = await storeAt(`sqlite:${path}`).openForServer("create", events, { compiler });
+  expect((await failed.promise).message).toBe("no descriptor is left");
+  expect(await store.create(toEntries(plantStore, [plant(1n, "a")]))).toEqual(["created"]);
 });
 
 test("a store whose fsync fails while it is opened is marked", async () => {
