@@ -5,7 +5,7 @@ import { collectionOf } from "../../contract/contract.ts";
 import { receivedContract, type SentContract } from "../../contract/sent-contract.ts";
 import type { NewEntry } from "../plant-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
-import { openChosen } from "./connection.ts";
+import { openChosen } from "./chosen-contract.ts";
 import { outcomesText, readEdits } from "./sent-edits.ts";
 import { BatchMemory, editsAt } from "./shared-batch.ts";
 import { SharedText } from "./shared-text.ts";

@@ -1,9 +1,7 @@
 // Opens the file of a store, and brings it to the version and the contract that are wanted.
 
 import { existsSync } from "node:fs";
-import { OperatorError } from "../../base/operator-error.ts";
 import type { Contract } from "../../contract/contract.ts";
-import { isSameSource } from "../migration/contract-change.ts";
 import {
   type ContractChoice,
   type Migration,
@@ -96,18 +94,6 @@ async function checkedChoice(choice: ContractChoice): Promise<ContractChoice> {
   const compiled: typeof compiler = async (source) =>
     wanted !== undefined && source?.text === contract?.text ? wanted : compiler(source);
   return { ...choice, compiler: compiled, beforeMigration: undefined };
-}
-
-/**
- * Opens the file of a store whose contract another thread has chosen. Throws an OperatorError, also
- * if it has another one.
- */
-export function openChosen(path: string, contract: Contract): OpenDatabase {
-  const { database } = openVersion(path, "writable");
-  const { source } = describingErrors(path, () => findStore(database, path));
-  if (isSameSource(source, contract.source)) return { database, contract };
-  database.close();
-  throw new OperatorError(`${path} got another contract while it was being opened; try again`);
 }
 
 /** Opens a file whose schema may be of any version, where that may be migrated. Throws an OperatorError. */

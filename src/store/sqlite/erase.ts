@@ -1,6 +1,6 @@
 // Deletes from a file what a contract has dropped, in transactions between which creates go on: one that
 // drops the column of a large table would rewrite all of it. SQLite overwrites what is deleted, see
-// secure_delete in connection.ts.
+// secure_delete in open-file.ts.
 
 import { droppedPrefix, inParts, type OnProgress } from "../migration/migration.ts";
 import { query, type SqlWork } from "../shared/sql-work.ts";

@@ -48,11 +48,6 @@ export function findStore(database: Database, path: string): FoundStore {
   return runWork(database, foundStore("sqlite", version, row as StoredContract));
 }
 
-/** Reads the number of the contract of a store: 1.5 µs. */
-export function readContractNumber(database: Database): number {
-  return Number(database.query<{ number: bigint }, []>("SELECT number FROM contract").get()?.number);
-}
-
 /** Migrates a file in one transaction, once if several processes start. */
 export function migrate(database: Database, path: string, migration: Migration): MigrationResult {
   const upgrade = database.transaction(() =>

@@ -16,9 +16,9 @@ import {
 import { ContractChanged } from "../shared/plant-edit.ts";
 import { plantsStatement, type StoredRow } from "../shared/plant-rows.ts";
 import { SqlTimeout, type SqlValue, sqlMsMaxDefault, WrongStatement } from "../sql-connection.ts";
+import { readContractNumber } from "./chosen-contract.ts";
 import { Database } from "./driver.ts";
 import { readError, wrongStatement } from "./errors.ts";
-import { readContractNumber } from "./migrations.ts";
 import { runStatement, runWork } from "./sql-work.ts";
 import { type SentError, toSentError } from "./worker-rpc.ts";
 

@@ -12,13 +12,12 @@ import type { SqlWork } from "../shared/sql-work.ts";
 import { type RecordedTransaction, wholeTransaction } from "../shared/transaction.ts";
 import { shortenWal } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
-import { type OpenDatabase, openDatabase } from "./connection.ts";
+import { readContractNumber } from "./chosen-contract.ts";
+import type { OpenDatabase } from "./connection.ts";
 import { type DiskFailureError, diskFailure, isFailedFsync, recordDiskFailure } from "./disk-failure.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
-import { emptyWal } from "./erase.ts";
 import { readError } from "./errors.ts";
 import { bytesOnDisk } from "./files.ts";
-import { findStore, readContractNumber } from "./migrations.ts";
 import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { runWork } from "./sql-work.ts";
@@ -69,6 +68,8 @@ export class SqliteStore implements PlantStore {
     onUnavailable: OnUnavailable,
     choice: ContractChoice,
   ): Promise<SqliteStore> {
+    // Not above, also below: the commit thread needs none of it when it starts.
+    const { openDatabase } = await import("./connection.ts");
     return SqliteStore.use(path, await openDatabase(path, mode, choice), onUnavailable);
   }
 
@@ -105,7 +106,9 @@ export class SqliteStore implements PlantStore {
 
   /** The store as it is, if it has another contract than the one with a number. */
   async findOther(number: number | undefined): Promise<FoundStore | undefined> {
-    return readContractNumber(this.#database) === number ? undefined : findStore(this.#database, this.#path);
+    if (readContractNumber(this.#database) === number) return undefined;
+    const { findStore } = await import("./migrations.ts");
+    return findStore(this.#database, this.#path);
   }
 
   /** Takes over a contract that the store has. */
@@ -137,6 +140,7 @@ export class SqliteStore implements PlantStore {
 
   async purge(): Promise<readonly string[]> {
     this.#files.assertIntact();
+    const { emptyWal } = await import("./erase.ts");
     return await emptyWal(this.#database);
   }
 

@@ -21,6 +21,7 @@ import { toEntries } from "../../../../src/store/plant-store.ts";
 import { editsMax } from "../../../../src/store/shared/plant-edit.ts";
 import { findPlants } from "../../../../src/store/shared/plant-rows.ts";
 import { CheckpointSignals } from "../../../../src/store/sqlite/checkpoint-signals.ts";
+import { openChosen } from "../../../../src/store/sqlite/chosen-contract.ts";
 import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
 import { DiskFailureError, writeFailureMarker } from "../../../../src/store/sqlite/disk-failure.ts";
 import * as files from "../../../../src/store/sqlite/files.ts";
@@ -256,6 +257,18 @@ test("edits whose fsync has failed in the commit thread reject, and the server h
   expect(await settled(edited)).toThrow(new DiskFailureError("the disk failed"));
   expect(await failed.promise).toBeInstanceOf(DiskFailureError);
   expect(await settled(store[Symbol.asyncDispose]())).toThrow("the disk failed");
+});
+
+test("a store that gets another contract between two threads that open it is not opened", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const { database, contract } = await openDatabase(path, "create", { compiler });
+  const other = { ...contract, number: Number(contract.number) + 1 };
+  expect(() => openChosen(path, other)).toThrow(
+    new OperatorError(`${path} got another contract while it was being opened; try again`),
+  );
+  openChosen(path, contract).database.close();
+  database.close();
 });
 
 test("a server whose checkpoint thread cannot start has to exit", async () => {
