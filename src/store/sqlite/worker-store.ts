@@ -198,6 +198,8 @@ export class SqliteWorkerStore implements PlantStore {
     const isClosed = await closing.catch(() => false);
     this.#commitThread.end(isClosed);
     this.#checkpointThread?.end(isClosed);
+    // It reads the memory no more.
+    this.#edits.fail(new Error("The SQLite worker has ended"));
     // Last: with the file the process loses every POSIX lock that it holds on it.
     if (isClosed && this.#descriptor !== undefined) closeSync(this.#descriptor);
     await closing;

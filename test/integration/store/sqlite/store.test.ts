@@ -287,6 +287,22 @@ test("a server whose checkpoint thread cannot start has to exit", async () => {
   expect(await store.create(toEntries(plantStore, [plant(1n, "a")]))).toEqual(["created"]);
 });
 
+test("edits that come while a store closes are made or reject, and later ones reject", async () => {
+  using folder = new TemporaryFolder();
+  const store = await openedStore(`sqlite:${folder.file("plants.db")}`);
+  const edit = () => settled(editOne(store, { id: 1n, expected: "any", replacement: undefined }));
+  let isClosed = false;
+  const closing = store[Symbol.asyncDispose]().then(() => {
+    isClosed = true;
+  });
+  const edits = [edit()];
+  for (; !isClosed; await Bun.sleep(0)) edits.push(edit());
+  await closing;
+  const [first, ...others] = await Promise.all([...edits, edit()]);
+  expect(first?.()).toBe("changed");
+  expect(others.pop()).toThrow("The SQLite worker has ended");
+});
+
 test("a store whose fsync fails while it is opened is marked", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
