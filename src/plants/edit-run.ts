@@ -27,10 +27,6 @@ const runCharacters = "23456789abcdefghijkmnpqrstuvwxyz";
 
 /** How long the first characters of runs are the same: 17.5 minutes. They come again after 34 years. */
 const runPeriodMs = 2 ** 20;
-const runPeriods = 2 ** 20;
-
-/** Random at the start of a process, so that two of them have names of their own, and counted up by each run. */
-const runNumbers = 2 ** 40;
 
 /**
  * The longest pause between two transactions. A server that waits for the lock of a SQLite file
@@ -99,16 +95,13 @@ const nextRunId = runIds();
  * its end: with random ones each change wrote a page of it.
  */
 export function runIds(now: () => number = Date.now): () => string {
-  const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
-  let number = high * 2 ** 8 + (low >>> 24);
-  return () => {
-    number = (number + 1) % runNumbers;
-    const period = Math.floor(now() / runPeriodMs) % runPeriods;
-    return inCharacters(period, 4) + inCharacters(number, 8);
-  };
+  // Two processes have names of their own, as each begins with 40 random bits.
+  const [random = 0n] = crypto.getRandomValues(new BigUint64Array(1));
+  let number = Number(random >> 24n);
+  return () => inCharacters(Math.floor(now() / runPeriodMs), 4) + inCharacters(++number, 8);
 }
 
-/** Writes a number with the last digits of so many. */
+/** The last digits of a number, as many as `length`. */
 function inCharacters(number: number, length: number): string {
   let text = "";
   let rest = number;
