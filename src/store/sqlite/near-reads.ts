@@ -42,7 +42,7 @@ export function nearReads(near: PlantReads, openFar: () => Promise<PlantReads>, 
     let start = 0;
     // In parts, which grow until one is slow.
     for (let length = window.length; start < count && length > 0; ) {
-      const end = Math.min(start + length, count);
+      const end = start + length;
       found.push(...(await window.timed(() => readSome(near, start, end))));
       start = end;
       length = window.length < length ? 0 : window.length;

@@ -16,7 +16,7 @@ import { type SentError, toError, toSentError } from "./worker-rpc.ts";
 /** The columns of values: integers are digits, as JSON has no bigint. */
 type SentColumns = readonly (string | number | boolean | null)[];
 
-type SentCreation = readonly [createdAt: number, creator: number | null, key?: string | null];
+type SentCreation = readonly [createdAt: number, creator: number | null, key: string | null];
 
 /** Versions and ids are texts. */
 type SentEdit = readonly [
@@ -64,7 +64,7 @@ function toSent(collection: Collection, { table, run, seq, editor, editedAt, edi
     ...([table, run, seq, editor, editedAt, String(id), sentExpected] as const),
     replacement === undefined ? null : sentColumns(collection, replacement),
     version?.toString() ?? null,
-    expected === undefined && creation !== undefined ? sentCreation(creation) : null,
+    creation === undefined ? null : sentCreation(creation),
     undo === undefined ? null : [String(undo.version), undo.restores?.toString() ?? null],
   ];
 }
@@ -109,7 +109,7 @@ function sentCreation({ createdAt, creator, key }: Creation): SentCreation {
 }
 
 function creationOf([createdAt, creator, key]: SentCreation): Creation {
-  return key == null ? { createdAt, creator } : { createdAt, creator, key };
+  return key === null ? { createdAt, creator } : { createdAt, creator, key };
 }
 
 /** The response to edits: their outcomes, or the error with which they failed. */
