@@ -12,6 +12,7 @@ import {
   plantJson,
   responseJson,
 } from "../../../src/contract/plant.ts";
+import { emptyFilter } from "../../../src/json/json-filter.ts";
 import { plant, plantStore } from "../../support/contracts.ts";
 import { objectOf, readThings } from "../../support/descriptions.ts";
 
@@ -117,6 +118,8 @@ test("only a response that shows all, and nothing else, is the JSON of which an 
     responseJson(plantStore, { ...whole, ...own }, monstera, details);
   expect(isPlantJson(whole)).toBe(true);
   expect(written({})).toBe(plantJson(plantStore, monstera));
+  // A field that is an object may show some of its members.
+  expect(isPlantJson({ ...whole, fields: [true, emptyFilter()] })).toBe(false);
   expect(others.map((own) => isPlantJson({ ...whole, ...own }))).toEqual(others.map(() => false));
   expect(new Set(others.map(written)).size).toBe(others.length);
 });

@@ -21,6 +21,12 @@ test.each([
   });
 });
 
+test("a parameter of the path has its value, beside those of the query", () => {
+  const parameters = { id: anyText, name: anyText };
+  const values = parseParameters(parameters, { id: "7" }, "/things/7?id=8&name=a");
+  expect(values).toEqual({ id: "7", name: "a" });
+});
+
 test.each(["limit=0", "limit=1001", "limit=-1", "limit=", "limit=1.0", "limit=1e1", "limit=1&limit=1"])(
   "%s is no limit from 1 to 1000, sent once",
   (query) => {

@@ -240,6 +240,8 @@ test("a batch whose fsync has failed in the commit thread is unavailable, and th
   );
   expect(await store.create(toEntries(plantStore, [plant(1n, "a")]))).toEqual(["unavailable"]);
   expect(await failed.promise).toBeInstanceOf(DiskFailureError);
+  const edited = editOne(store, { id: 1n, expected: "any", replacement: undefined });
+  expect(await settled(edited)).toThrow("the disk failed");
   expect(await settled(store[Symbol.asyncDispose]())).toThrow("the disk failed");
 });
 
@@ -285,6 +287,18 @@ test("a server whose checkpoint thread cannot start has to exit", async () => {
   await using store = await storeAt(`sqlite:${path}`).openForServer("create", events, { compiler });
   expect((await failed.promise).message).toBe("no descriptor is left");
   expect(await store.create(toEntries(plantStore, [plant(1n, "a")]))).toEqual(["created"]);
+});
+
+test("edits that the commit thread reads with another contract reject, and later ones are made", async () => {
+  using folder = new TemporaryFolder();
+  await using store = await openedStore(`sqlite:${folder.file("plants.db")}`);
+  const edit = () => settled(editOne(store, { id: 1n, expected: "any", replacement: undefined }));
+  const { contract } = store;
+  // As while the thread is about to get it.
+  Object.assign(store, { contract: { ...contract, number: 99 } });
+  expect(await edit()).toThrow("the contract of the store has changed");
+  Object.assign(store, { contract });
+  expect((await edit())()).toBe("changed");
 });
 
 test("edits that come while a store closes are made or reject, and later ones reject", async () => {

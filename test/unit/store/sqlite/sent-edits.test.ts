@@ -13,6 +13,7 @@ import {
 import { DiskFailureError } from "../../../../src/store/sqlite/disk-failure.ts";
 import { editsText, outcomesText, readEdits, readOutcomes } from "../../../../src/store/sqlite/sent-edits.ts";
 import { onlyCollection, readSingle } from "../../../support/contracts.ts";
+import { readThings } from "../../../support/descriptions.ts";
 import { anyInt64, anyPlantOf, anyString } from "../../../support/random.ts";
 import { settled } from "../../../support/settled.ts";
 
@@ -68,6 +69,18 @@ test.each([plantStoreSource, parcels])("edits come back as they were: %#", async
       expect(readEdits(contract, editsText(contract, edits))).toEqual(edits);
     }),
   );
+});
+
+test("integers come back with all their digits", async () => {
+  const contract = await readThings({ properties: { size: { type: "integer" } } });
+  const values = [2n ** 63n - 1n];
+  const stored = { id: 2n ** 63n - 1n, values, createdAt: 0, creator: null, version: 2n ** 63n - 2n };
+  for (const expected of [stored, undefined]) {
+    const creation = { createdAt: 0, creator: null };
+    const edit = { id: stored.id, expected, replacement: values, version: 2n ** 63n - 1n, creation };
+    const edits = [record(contract, edit)];
+    expect(readEdits(contract, editsText(contract, edits))).toEqual(edits);
+  }
 });
 
 test("an id that is a text comes back as one, also of digits", async () => {

@@ -4,7 +4,8 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { type NewEntry, type Outcome, toEntries } from "../../../../src/store/plant-store.ts";
 import { DiskFailureError } from "../../../../src/store/sqlite/disk-failure.ts";
-import { BatchMemory, BatchSender, slot } from "../../../../src/store/sqlite/shared-batch.ts";
+import { BatchMemory, BatchSender, editsAt, slot } from "../../../../src/store/sqlite/shared-batch.ts";
+import { SharedText } from "../../../../src/store/sqlite/shared-text.ts";
 import { onlyCollection, plant, plantStore, readSingle, shelves } from "../../../support/contracts.ts";
 import { anyPlant } from "../../../support/random.ts";
 
@@ -137,6 +138,17 @@ test("a message wakes the receiver once, and before a batch", () => {
   sender.announceMessage();
   expect(receiver.wait(0, noEdits)).toBe("message");
   expect(receiver.wait(1, { isSent: true })).toBe("batch");
+});
+
+test("a full batch and edits leave each other as they are", () => {
+  const { sender, receiver } = connected();
+  const edits = new SharedText(sender.buffer, editsAt);
+  const batch = toEntries(plantStore, [plant({ id: 1n, name: "a".repeat(4 * 2 ** 20) })]);
+  receiver.writeBatch(batch, 0);
+  edits.send("b".repeat(2 ** 20));
+  expect(receiver.readBatch()).toEqual(batch);
+  receiver.writeBatch(batch, 0);
+  expect([edits.isSent, edits.read()]).toEqual([true, "b".repeat(2 ** 20)]);
 });
 
 test("edits wake the receiver", async () => {
