@@ -1,6 +1,6 @@
 // Writes edits as JSON, and their outcomes, which cross threads in half the time of objects.
 
-import { type Collection, type Contract, collectionOf } from "../../contract/contract.ts";
+import { type Collection, type Contract, collectionOf, countCodeUnits } from "../../contract/contract.ts";
 import { fromColumns, toColumns } from "../../contract/plant.ts";
 import type { ColumnValue } from "../../contract/stored-types.ts";
 import {
@@ -33,9 +33,24 @@ type SentEdit = readonly [
   undo: readonly [version: string, restores: string | null] | null,
 ];
 
-/** Throws ContractChanged if an edit was checked by another contract. */
-export function editsText(contract: Contract, edits: readonly RecordedEdit[]): string {
+/**
+ * Writes edits, unless their values are longer than all of the text may be: 0.3 s and 250 MB for nothing,
+ * with 64 of the largest plants. Throws ContractChanged if an edit was checked by another contract.
+ */
+export function editsText(
+  contract: Contract,
+  edits: readonly RecordedEdit[],
+  codeUnitsMax: number,
+): string | undefined {
   assertCurrent(contract, edits);
+  let codeUnits = 0;
+  for (const { table, edit } of edits) {
+    const { expected, replacement } = edit;
+    const collection = collectionOf(contract, table);
+    if (replacement !== undefined) codeUnits += countCodeUnits(collection, replacement);
+    if (typeof expected === "object") codeUnits += countCodeUnits(collection, expected.values);
+  }
+  if (codeUnits > codeUnitsMax) return undefined;
   return JSON.stringify([
     contract.number ?? null,
     edits.map((edit) => toSent(collectionOf(contract, edit.table), edit)),

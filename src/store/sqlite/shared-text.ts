@@ -7,6 +7,9 @@ const textBytesMax = 2 ** 20;
 /** The maximum number of UTF-8 bytes of a code unit. */
 const bytesPerCodeUnit = 3;
 
+/** UTF-16 code units of a text that fits, whatever they are. */
+export const codeUnitsMax = Math.floor(textBytesMax / bytesPerCodeUnit);
+
 /** The indexes of the integers: 1 from the time that the text is sent until it has its response. */
 const isInFlight = 0;
 const textBytes = 1;
@@ -76,7 +79,7 @@ export class TextSender {
 
   /** Whether a text can be sent now: it fits into the memory, and no other one is in flight. */
   accepts(text: string): boolean {
-    return !this.#isSending && text.length * bytesPerCodeUnit <= textBytesMax;
+    return !this.#isSending && text.length <= codeUnitsMax;
   }
 
   /** Sends a text that is accepted, and resolves with the response. */

@@ -16,7 +16,7 @@ import { DiskFailureError } from "./disk-failure.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { editsText, readOutcomes } from "./sent-edits.ts";
 import { BatchSender, editsAt } from "./shared-batch.ts";
-import { SharedText, TextSender } from "./shared-text.ts";
+import { codeUnitsMax, SharedText, TextSender } from "./shared-text.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
 export class SqliteWorkerStore implements PlantStore {
@@ -135,8 +135,8 @@ export class SqliteWorkerStore implements PlantStore {
   }
 
   async edit(edits: readonly RecordedEdit[]): Promise<EditOutcome[]> {
-    const text = editsText(this.contract, edits);
-    if (!this.#edits.accepts(text)) return this.#editByMessage(edits);
+    const text = editsText(this.contract, edits, codeUnitsMax);
+    if (text === undefined || !this.#edits.accepts(text)) return this.#editByMessage(edits);
     try {
       return readOutcomes(await this.#edits.send(text));
     } catch (error) {

@@ -11,7 +11,8 @@ import {
   type RecordedEdit,
 } from "../../../../src/store/shared/plant-edit.ts";
 import { DiskFailureError } from "../../../../src/store/sqlite/disk-failure.ts";
-import { editsText, outcomesText, readEdits, readOutcomes } from "../../../../src/store/sqlite/sent-edits.ts";
+import * as sent from "../../../../src/store/sqlite/sent-edits.ts";
+import { outcomesText, readEdits, readOutcomes } from "../../../../src/store/sqlite/sent-edits.ts";
 import { onlyCollection, readSingle } from "../../../support/contracts.ts";
 import { readThings } from "../../../support/descriptions.ts";
 import { anyInt64, anyPlantOf, anyString } from "../../../support/random.ts";
@@ -58,6 +59,9 @@ function record(contract: Contract, edit: PlantEdit, own: Partial<RecordedEdit> 
   return { table, contractNumber, run: "r", seq: 0, editor: "{}", editedAt: 0, edit, ...own };
 }
 
+const editsText = (contract: Contract, edits: readonly RecordedEdit[]) =>
+  sent.editsText(contract, edits, Number.POSITIVE_INFINITY) as string;
+
 test.each([plantStoreSource, parcels])("edits come back as they were: %#", async (source) => {
   const contract = await readSingle(source);
   const own = fc.record({
@@ -81,6 +85,19 @@ test("integers come back with all their digits", async () => {
     const edits = [record(contract, edit)];
     expect(readEdits(contract, editsText(contract, edits))).toEqual(edits);
   }
+});
+
+test("edits whose values are longer than a text may be are not written", async () => {
+  const contract = await readSingle(plantStoreSource);
+  const expected = { id: 1n, values: ["aaaa", "bb"], createdAt: 0, creator: null, version: 1n };
+  const change = { id: 1n, expected, replacement: ["cc", undefined], version: 2n };
+  const restored = { ...change, expected: undefined, creation: { createdAt: 0, creator: null } };
+  const deletion: PlantEdit = { id: 1n, expected: "any", replacement: undefined };
+  const edits = [change, { ...change, replacement: undefined }, restored, deletion].map((edit) =>
+    record(contract, edit),
+  );
+  expect(sent.editsText(contract, edits, 15)).toBeUndefined();
+  expect(sent.editsText(contract, edits, 16)).toBe(editsText(contract, edits));
 });
 
 test("an id that is a text comes back as one, also of digits", async () => {
