@@ -1,6 +1,6 @@
 // A text in shared memory, and the response to it.
 
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { SharedText, sharedTextBytes, TextSender } from "../../../../src/store/sqlite/shared-text.ts";
 import { settled } from "../../../support/settled.ts";
 
@@ -26,6 +26,21 @@ test("a text and its response come as they were sent, and then the next one", as
     expect([await sent, receiver.isSent]).toEqual([`${text}!`, false]);
   }
   expect(woken).toEqual([true, true, true]);
+});
+
+test("a text and its response are in the memory before the other thread is told of them", async () => {
+  const { sender, receiver } = connected();
+  const told: string[] = [];
+  const atomics: { store(array: Int32Array, index: number, value: number): number } = Atomics;
+  const { store } = atomics;
+  using _ = spyOn(atomics, "store").mockImplementation((...args) => {
+    told.push(receiver.read());
+    return store(...args);
+  });
+  const sent = sender.send("a");
+  receiver.respond("b");
+  await sent;
+  expect(told).toEqual(["a", "b"]);
 });
 
 test("a text is accepted if it fits, however many bytes its characters take", async () => {
