@@ -18,6 +18,8 @@ type SentColumns = readonly (string | number | boolean | null)[];
 
 type SentCreation = readonly [createdAt: number, creator: number | null, key: string | null];
 
+type SentPlant = readonly [SentColumns, version: string, SentCreation];
+
 /** Versions and ids are texts. */
 type SentEdit = readonly [
   table: string,
@@ -26,7 +28,7 @@ type SentEdit = readonly [
   editor: string,
   editedAt: number,
   id: string,
-  expected: readonly [SentColumns, version: string, SentCreation] | "any" | null,
+  expected: SentPlant | "any" | null,
   replacement: SentColumns | null,
   version: string | null,
   creation: SentCreation | null,
@@ -67,16 +69,9 @@ export function readEdits(contract: Contract, text: string): RecordedEdit[] {
 function toSent(collection: Collection, { table, run, seq, editor, editedAt, edit }: RecordedEdit): SentEdit {
   const { id, expected, replacement } = edit;
   const { version, creation, undo } = edit as Partial<ConditionalEdit>;
-  const sentExpected =
-    expected === undefined || expected === "any"
-      ? (expected ?? null)
-      : ([
-          sentColumns(collection, expected.values),
-          String(expected.version),
-          sentCreation(expected),
-        ] as const);
   return [
-    ...([table, run, seq, editor, editedAt, String(id), sentExpected] as const),
+    ...([table, run, seq, editor, editedAt, String(id)] as const),
+    typeof expected === "object" ? sentPlant(collection, expected) : (expected ?? null),
     replacement === undefined ? null : sentColumns(collection, replacement),
     version?.toString() ?? null,
     creation === undefined ? null : sentCreation(creation),
@@ -108,9 +103,13 @@ function fromSent(
 function stored(
   collection: Collection,
   id: StoredPlant["id"],
-  [columns, version, creation]: readonly [SentColumns, version: string, SentCreation],
+  [columns, version, creation]: SentPlant,
 ): StoredPlant {
   return { id, values: fromColumns(collection, columns), ...creationOf(creation), version: BigInt(version) };
+}
+
+function sentPlant(collection: Collection, plant: StoredPlant): SentPlant {
+  return [sentColumns(collection, plant.values), String(plant.version), sentCreation(plant)];
 }
 
 function sentColumns(collection: Collection, values: StoredPlant["values"]): SentColumns {

@@ -65,7 +65,10 @@ test("plants are read near, after slow reads elsewhere, and each is found in its
     return parts.near;
   };
 
-  msOfRead = 1;
+  // The first read is slow of itself.
+  msOfRead = 5;
+  expect(await sql.get("plants", ids.slice(0, 1))).toHaveLength(1);
+  [msOfRead, parts.near] = [1, []];
   // A row that is not there takes no place.
   const some = [99n, ...ids.slice(0, 6)];
   const got = await sql.get("plants", some);
@@ -126,8 +129,8 @@ test("nothing is opened by a read that comes after the end", async () => {
   let now = 0;
   const openFar = () => Promise.reject(new Error("a connection was opened"));
   const sql = nearReads(SqlReader.open(file, store.contract), openFar, () => (now += 2));
-  // It is slow, so that the next ones are read elsewhere.
-  expect(await sql.get("plants", [1n])).toEqual([]);
+  // They are slow, so that the next ones are read elsewhere.
+  for (let reads = 0; reads < 2; reads++) expect(await sql.get("plants", [1n])).toEqual([]);
   await sql[Symbol.asyncDispose]();
   const reads = await Promise.allSettled([sql.query("SELECT 1"), sql.get("plants", [1n, 2n])]);
   const reason = expect.objectContaining({ message: "the connection to the store was closed; try again" });
