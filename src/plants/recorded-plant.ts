@@ -2,7 +2,7 @@
 
 import type { ApiError } from "../base/errors.ts";
 import { type Collection, isSameCreate, type Plant, type Values } from "../contract/contract.ts";
-import { parsePlantJson, valuesJson } from "../contract/plant.ts";
+import { parsePlantJson, plantJson, valuesJson } from "../contract/plant.ts";
 import type { PlantId } from "../contract/plant-id.ts";
 import { Work } from "../contract/schema-check.ts";
 import { scanJson } from "../json/json-scanner.ts";
@@ -40,8 +40,10 @@ function withPresentNames({ renamed, fields }: Collection, json: string): string
 }
 
 /** The error of a plant of the history that a create could not store today. */
-export function faultOfRecorded(collection: Collection, { id, values }: Plant): ApiError | undefined {
-  const parsed = parsePlantJson(collection, valuesJson(collection, values), () => id);
+export function faultOfRecorded(collection: Collection, plant: Plant): ApiError | undefined {
+  // The schema of a body may require the id.
+  const json = collection.id.isRequired ? plantJson(collection, plant) : valuesJson(collection, plant.values);
+  const parsed = parsePlantJson(collection, json, () => plant.id);
   return "code" in parsed ? parsed : undefined;
 }
 

@@ -265,6 +265,22 @@ for (const engine of engines)
       });
     });
 
+    test("an undo checks a plant with its id, which the schema of the whole requires", async () => {
+      await withChanged(async ({ command, migrate, put }) => {
+        const whole = text({ name, size: { type: "integer" } }).replaceAll(
+          '"required":["id"]',
+          '"required":["id"],"minProperties":2',
+        );
+        await migrate(whole);
+        await put([{ id: 1, name: "one" }]);
+        const update = await command("update", "1", "--name", "two");
+        expect(await command("history", "--undo", runOf(update))).toContain("1 undone");
+        const deleted = await command("delete", "1");
+        expect(await command("history", "--undo", runOf(deleted))).toContain("1 undone");
+        expect(await command("get", "1")).toBe('{"id":1,"name":"one"}\n');
+      });
+    });
+
     test("an undo refuses what it forbids, and what it cannot read is a line of its own", async () => {
       await withChanged(async ({ command, migrate, put }) => {
         await put([
