@@ -11,6 +11,7 @@ import {
 } from "../../contract/contract.ts";
 import { parsePlantJson, responseJson, toValues } from "../../contract/plant.ts";
 import type { PlantId } from "../../contract/plant-id.ts";
+import { scanJson } from "../../json/json-scanner.ts";
 import { list, query, type SqlWork } from "../shared/sql-work.ts";
 import type { ContractChange, KeptCollection } from "./contract-change.ts";
 import { type Engine, literal } from "./schema.ts";
@@ -251,6 +252,8 @@ function selectOf({ stored, fields }: KeptCollection): string {
 
 /** Why a stored resource does not fit; undefined if it does. */
 function misfitReason(wanted: Collection, id: PlantId, values: Plant["values"]) {
+  const [hidden] = hiddenMembers(wanted, values);
+  if (hidden !== undefined) return `"${hidden}" is one of its other members`;
   const plant = { id, values };
   const { id: member, fields } = wanted;
   const whole = { ...wholeOf(wanted), hasId: member.isAccepted, fields: fields.map(() => true) };
@@ -263,4 +266,16 @@ function misfitReason(wanted: Collection, id: PlantId, values: Plant["values"]) 
     return (parsed.details.logged ?? parsed.message).replace(/^The body is not [^:]*: |\.$/g, "");
   const accepted = member.isAccepted ? parsed.id : member.type.parse(String(id));
   return accepted === id ? undefined : `"${member.name}" must be ${member.type.expected}`;
+}
+
+/**
+ * Members that were stored with the other ones, before the contract had properties of their names: a
+ * response would have them twice.
+ */
+function hiddenMembers({ id, fields }: Collection, values: Plant["values"]): string[] {
+  const others = values[fields.findIndex(({ isOthers }) => isOthers)];
+  if (typeof others !== "string") return [];
+  const named = fields.filter(({ isOthers }) => !isOthers).map(({ name }) => name);
+  const found = scanJson(others, [id.name, ...named]);
+  return "error" in found ? [] : [...found.members.keys()];
 }

@@ -248,6 +248,36 @@ for (const engine of engines)
       expect(store.contract.source).toEqual(wanted);
     });
 
+    test("a property whose name a stored member has that was not named is taken over without that member", async () => {
+      const withOthers = (fields: Record<string, unknown>) => ({
+        text: shelves(fields).text.replaceAll(
+          '"type":"object"',
+          '"type":"object","additionalProperties":{"type":"string"}',
+        ),
+      });
+      const [before, wanted] = [withOthers({ name }), withOthers({ name, note: { type: "string" } })];
+      const { database } = resources.use(await engine.createTestStore(before));
+      {
+        await using store = await openedStore(database, undefined, before);
+        const all = ['{"id":1,"name":"a","note":"x","color":"red"}', '{"id":2,"name":"b","color":"note"}'];
+        await store.create(
+          toEntries(
+            onlyCollection(store.contract),
+            all.map((json) => parsed(store, json)),
+          ),
+        );
+      }
+      expect(await settled(migrated(database, wanted))).toThrow(
+        '1 of its shelves do not fit /shelves of this one: 1 ("note" is one of its other members)',
+      );
+      await edit(database, ["a", '{"color":"red"}']);
+      expect(await migrated(database, wanted)).toHaveLength(1);
+      await edit(database, ["a", "y", '{"color":"red"}']);
+      expect(await exported(database)).toBe(
+        '{"id":1,"name":"a","note":"y","color":"red"}\n{"id":2,"name":"b","color":"note"}\n',
+      );
+    });
+
     test("the first ten that do not fit are named", async () => {
       const database = await newStore();
       {
