@@ -196,10 +196,12 @@ export class SqliteWorkerStore implements PlantStore {
     await this.#checkpointsEnded;
     const closing = this.#commitThread.served.thread.close();
     const isClosed = await closing.catch(() => false);
-    this.#commitThread.end(isClosed);
-    this.#checkpointThread?.end(isClosed);
+    const ended = new Error("The SQLite worker has ended");
+    this.#commitThread.end(isClosed, ended);
     // It reads the memory no more.
-    this.#edits.fail(new Error("The SQLite worker has ended"));
+    this.#batches.fail(ended);
+    this.#edits.fail(ended);
+    this.#checkpointThread?.end(isClosed);
     // Last: with the file the process loses every POSIX lock that it holds on it.
     if (isClosed && this.#descriptor !== undefined) closeSync(this.#descriptor);
     await closing;

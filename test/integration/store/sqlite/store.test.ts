@@ -301,6 +301,19 @@ test("edits that the commit thread reads with another contract reject, and later
   expect((await edit())()).toBe("changed");
 });
 
+test("batches and edits that come after a store has closed reject", async () => {
+  using folder = new TemporaryFolder();
+  const store = await openedStore(`sqlite:${folder.file("plants.db")}`);
+  await store[Symbol.asyncDispose]();
+  const ended = new Error("The SQLite worker has ended");
+  // A second one does not find the memory free, and is a message.
+  for (let count = 0; count < 2; count++) {
+    const edited = editOne(store, { id: 1n, expected: "any", replacement: undefined });
+    expect(await settled(edited)).toThrow(ended);
+    expect(await settled(store.create(toEntries(plantStore, [plant(1n, "a")])))).toThrow(ended);
+  }
+});
+
 test("edits that come while a store closes are made or reject, and later ones reject", async () => {
   using folder = new TemporaryFolder();
   const store = await openedStore(`sqlite:${folder.file("plants.db")}`);
