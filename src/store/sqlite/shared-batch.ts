@@ -262,9 +262,9 @@ export class BatchSender {
     this.#memory = new BatchMemory(all, this.buffer);
   }
 
-  /** Whether a batch can be sent now: it fits into the memory, and no other one is in flight. */
+  /** Whether a batch can be sent now: it fits, no other one is in flight, and nothing has failed. */
   accepts(batch: readonly NewEntry[]): boolean {
-    return !this.#isSending && this.#memory?.accepts(batch) === true;
+    return !this.#isSending && this.#failure === undefined && this.#memory?.accepts(batch) === true;
   }
 
   /** Sends a batch that is accepted, and resolves with its outcomes. */
@@ -289,7 +289,7 @@ export class BatchSender {
     this.wake();
   }
 
-  /** Rejects the batch in flight, and every later one, as the committing thread has failed. */
+  /** Rejects the batch in flight, and accepts no later one, as the committing thread has ended. */
   fail(error: Error): void {
     this.#failure = error;
     Atomics.notify(this.#integers, slot.isInFlight);

@@ -77,9 +77,9 @@ export class TextSender {
     this.#wake = wake;
   }
 
-  /** Whether a text can be sent now: it fits into the memory, and no other one is in flight. */
+  /** Whether a text can be sent now: it fits, no other one is in flight, and nothing has failed. */
   accepts(text: string): boolean {
-    return !this.#isSending && text.length <= codeUnitsMax;
+    return !this.#isSending && this.#failure === undefined && text.length <= codeUnitsMax;
   }
 
   /** Sends a text that is accepted, and resolves with the response. */
@@ -95,7 +95,7 @@ export class TextSender {
     return this.#memory.read();
   }
 
-  /** Rejects the text in flight, and every later one, as the committing thread has ended. */
+  /** Rejects the text in flight, and accepts no later one, as the committing thread has ended. */
   fail(error: Error): void {
     this.#failure = error;
     this.#memory.endWait();

@@ -124,12 +124,16 @@ test("a batch that fails rejects with its error, and the next one is committed",
   expect(await sent).toEqual([...outcomes]);
 });
 
-test("a batch that is with a thread which fails rejects, and so does every later one", async () => {
+test("a batch that is with a thread which fails rejects, and no later one is accepted", async () => {
   const { sender } = connected();
   const sent = sender.send(fourEntries, 0).then(String, (error) => error.message);
   sender.fail(new Error("the thread has ended"));
   expect(await sent).toBe("the thread has ended");
   expect(sender.accepts(fourEntries)).toBe(false);
+
+  const { sender: idle } = connected();
+  idle.fail(new Error("the thread has ended"));
+  expect(idle.accepts(fourEntries)).toBe(false);
 });
 
 test("a message wakes the receiver once, and before a batch", () => {
