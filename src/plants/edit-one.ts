@@ -57,7 +57,10 @@ export function editOne(
       const editedAt = Date.now();
       const creation = stored ?? { createdAt: editedAt, creator: caller.creator ?? null };
       const version = nextVersion(stored?.version, editedAt);
-      const change = { id, expected: stored, replacement: plant?.values, creation, version };
+      const change = {
+        ...{ id, expected: stored, replacement: plant?.values, version },
+        ...(stored === undefined && { creation }),
+      };
       const [outcome] = await run.edit(collection, [change], editedAt);
       if (outcome === "changed") continue;
       return { stored: plant && { ...creation, ...plant, version }, isCreated: stored === undefined };
