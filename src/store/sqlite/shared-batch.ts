@@ -8,6 +8,7 @@ import type { PlantId } from "../../contract/plant-id.ts";
 import type { FieldValue } from "../../contract/stored-types.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
 import { keepsKeys, keyLength } from "../shared/create-key.ts";
+import { giveBack, Handover, isHandedOver } from "./handover.ts";
 import { type SharedText, sharedTextBytes } from "./shared-text.ts";
 import { toError, toSentError } from "./worker-rpc.ts";
 
@@ -225,13 +226,12 @@ export class BatchMemory {
 
   /** Whether a batch was sent that is not finished. */
   get hasBatch(): boolean {
-    return Atomics.load(this.integers, slot.isInFlight) === 1;
+    return isHandedOver(this.integers, slot.isInFlight);
   }
 
   /** Finishes the batch: its result has been written. */
   finish(): void {
-    Atomics.store(this.integers, slot.isInFlight, 0);
-    Atomics.notify(this.integers, slot.isInFlight);
+    giveBack(this.integers, slot.isInFlight);
   }
 
   #writeText(text: string): void {
@@ -252,10 +252,8 @@ export class BatchSender {
   /** Pass this to the committing thread. */
   readonly buffer = new SharedArrayBuffer(memoryBytes);
   readonly #integers = integersOf(this.buffer);
+  readonly #handover = new Handover(this.#integers, slot.isInFlight, () => this.wake());
   #memory: BatchMemory | undefined;
-  /** True until the outcomes are read; the memory must not be reused before. */
-  #isSending = false;
-  #failure: Error | undefined;
 
   /** Called before the first batch, and while none is in flight. */
   useCollections(all: readonly Collection[]): void {
@@ -264,23 +262,14 @@ export class BatchSender {
 
   /** Whether a batch can be sent now: it fits, no other one is in flight, and nothing has failed. */
   accepts(batch: readonly NewEntry[]): boolean {
-    return !this.#isSending && this.#failure === undefined && this.#memory?.accepts(batch) === true;
+    return this.#handover.isFree && this.#memory?.accepts(batch) === true;
   }
 
   /** Sends a batch that is accepted, and resolves with its outcomes. */
-  async send(batch: readonly NewEntry[], createdAt: number): Promise<Outcome[]> {
+  send(batch: readonly NewEntry[], createdAt: number): Promise<Outcome[]> {
     const memory = this.#memory as BatchMemory;
-    const { integers } = memory;
-    this.#isSending = true;
     memory.writeBatch(batch, createdAt);
-    Atomics.store(integers, slot.isInFlight, 1);
-    this.wake();
-    while (Atomics.load(integers, slot.isInFlight) === 1) {
-      if (this.#failure !== undefined) throw this.#failure;
-      await Atomics.waitAsync(integers, slot.isInFlight, 1).value;
-    }
-    this.#isSending = false;
-    return memory.readResult();
+    return this.#handover.send(() => memory.readResult());
   }
 
   /** Wakes the committing thread for a message that was posted to it. */
@@ -291,8 +280,7 @@ export class BatchSender {
 
   /** Rejects the batch in flight, and accepts no later one, as the committing thread has ended. */
   fail(error: Error): void {
-    this.#failure = error;
-    Atomics.notify(this.#integers, slot.isInFlight);
+    this.#handover.fail(error);
   }
 
   /** Wakes the committing thread for what is in the memory. */

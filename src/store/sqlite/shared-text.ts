@@ -1,6 +1,8 @@
 // Passes a text and the response to it between the main thread and the committing thread in memory that
 // they share, for the reason that shared-batch.ts gives.
 
+import { giveBack, Handover, isHandedOver } from "./handover.ts";
+
 /** UTF-8 bytes of a text. Pages that were never written take no memory. */
 const textBytesMax = 2 ** 20;
 
@@ -30,7 +32,7 @@ export class SharedText {
 
   /** Whether a text was sent that has no response. */
   get isSent(): boolean {
-    return Atomics.load(this.#integers, isInFlight) === 1;
+    return isHandedOver(this.#integers, isInFlight);
   }
 
   /** The text that was sent, or the response to it. */
@@ -38,66 +40,45 @@ export class SharedText {
     return this.#bytes.toString("utf8", 0, this.#integers[textBytes]);
   }
 
-  send(text: string): void {
-    this.#write(text);
-    Atomics.store(this.#integers, isInFlight, 1);
+  write(text: string): void {
+    this.#integers[textBytes] = this.#bytes.write(text, 0, textBytesMax, "utf8");
   }
 
   respond(text: string): void {
-    this.#write(text);
-    Atomics.store(this.#integers, isInFlight, 0);
-    this.endWait();
+    this.write(text);
+    giveBack(this.#integers, isInFlight);
   }
 
-  /** Resolves when there is a response, or the wait is ended. */
-  async response(): Promise<void> {
-    await Atomics.waitAsync(this.#integers, isInFlight, 1).value;
-  }
-
-  endWait(): void {
-    Atomics.notify(this.#integers, isInFlight);
-  }
-
-  #write(text: string): void {
-    this.#integers[textBytes] = this.#bytes.write(text, 0, textBytesMax, "utf8");
+  /** @param wake wakes the committing thread. */
+  handover(wake: () => void): Handover {
+    return new Handover(this.#integers, isInFlight, wake);
   }
 }
 
 /** The main thread's end. */
 export class TextSender {
   readonly #memory: SharedText;
-  readonly #wake: () => void;
-  /** True until the response is read; the memory must not be reused before. */
-  #isSending = false;
-  #failure: Error | undefined;
+  readonly #handover: Handover;
 
   /** @param wake wakes the committing thread. */
   constructor(memory: SharedText, wake: () => void) {
     this.#memory = memory;
-    this.#wake = wake;
+    this.#handover = memory.handover(wake);
   }
 
   /** Whether a text can be sent now: it fits, no other one is in flight, and nothing has failed. */
   accepts(text: string): boolean {
-    return !this.#isSending && this.#failure === undefined && text.length <= codeUnitsMax;
+    return this.#handover.isFree && text.length <= codeUnitsMax;
   }
 
   /** Sends a text that is accepted, and resolves with the response. */
-  async send(text: string): Promise<string> {
-    this.#isSending = true;
-    this.#memory.send(text);
-    this.#wake();
-    while (this.#memory.isSent) {
-      if (this.#failure !== undefined) throw this.#failure;
-      await this.#memory.response();
-    }
-    this.#isSending = false;
-    return this.#memory.read();
+  send(text: string): Promise<string> {
+    this.#memory.write(text);
+    return this.#handover.send(() => this.#memory.read());
   }
 
   /** Rejects the text in flight, and accepts no later one, as the committing thread has ended. */
   fail(error: Error): void {
-    this.#failure = error;
-    this.#memory.endWait();
+    this.#handover.fail(error);
   }
 }

@@ -68,7 +68,7 @@ export class SqliteStore implements PlantStore {
     onUnavailable: OnUnavailable,
     choice: ContractChoice,
   ): Promise<SqliteStore> {
-    // Not above, also below: the commit thread needs none of it when it starts.
+    // Loaded here, and others below: the commit thread starts without them.
     const { openDatabase } = await import("./connection.ts");
     return SqliteStore.use(path, await openDatabase(path, mode, choice), onUnavailable);
   }

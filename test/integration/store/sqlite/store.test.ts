@@ -39,6 +39,14 @@ import { changed, changeOf, editOne, openedStore, unexpected } from "../../../su
 
 const plant = (id: bigint, name: string, tag?: string): Plant => ({ id, values: [name, tag] });
 
+/** A new store as a server opens it, and the error for which the server has to exit. */
+async function openedForServer(folder: TemporaryFolder) {
+  const failed = Promise.withResolvers<Error>();
+  const events = { onUnavailable: unexpected, onTaskFailed: unexpected, onFailed: failed.resolve };
+  const address = storeAt(`sqlite:${folder.file("plants.db")}`);
+  return { store: await address.openForServer("create", events, { compiler }), failed };
+}
+
 test("the contract of a new store is compiled once", async () => {
   using folder = new TemporaryFolder();
   const contract = { text: await Bun.file("openapi.yaml").text() };
@@ -230,11 +238,7 @@ test("after a failed fsync of a commit every call rejects, and the store is mark
 
 test("a batch whose fsync has failed in the commit thread is unavailable, and the server has to exit", async () => {
   using folder = new TemporaryFolder();
-  const failed = Promise.withResolvers<Error>();
-  const events = { onUnavailable: unexpected, onTaskFailed: unexpected, onFailed: failed.resolve };
-  const store = await storeAt(`sqlite:${folder.file("plants.db")}`).openForServer("create", events, {
-    compiler,
-  });
+  const { store, failed } = await openedForServer(folder);
   using _ = spyOn(BatchSender.prototype, "send").mockRejectedValueOnce(
     new DiskFailureError("the disk failed"),
   );
@@ -247,11 +251,7 @@ test("a batch whose fsync has failed in the commit thread is unavailable, and th
 
 test("edits whose fsync has failed in the commit thread reject, and the server has to exit", async () => {
   using folder = new TemporaryFolder();
-  const failed = Promise.withResolvers<Error>();
-  const events = { onUnavailable: unexpected, onTaskFailed: unexpected, onFailed: failed.resolve };
-  const store = await storeAt(`sqlite:${folder.file("plants.db")}`).openForServer("create", events, {
-    compiler,
-  });
+  const { store, failed } = await openedForServer(folder);
   using _ = spyOn(SharedText.prototype, "read").mockReturnValueOnce(
     JSON.stringify(toSentError(new DiskFailureError("the disk failed"))),
   );
@@ -275,16 +275,14 @@ test("a store that gets another contract between two threads that open it is not
 
 test("a server whose checkpoint thread cannot start has to exit", async () => {
   using folder = new TemporaryFolder();
-  const failed = Promise.withResolvers<Error>();
-  const events = { onUnavailable: unexpected, onTaskFailed: unexpected, onFailed: failed.resolve };
   const { open } = WorkerClient.prototype;
   // The first one is the commit thread.
   using opening = spyOn(WorkerClient.prototype, "open").mockRejectedValue(new Error("no descriptor is left"));
   opening.mockImplementationOnce(function (this: WorkerClient<never>, ...args) {
     return open.apply(this, args);
   });
-  const path = folder.file("plants.db");
-  await using store = await storeAt(`sqlite:${path}`).openForServer("create", events, { compiler });
+  const { store: opened, failed } = await openedForServer(folder);
+  await using store = opened;
   expect((await failed.promise).message).toBe("no descriptor is left");
   expect(await store.create(toEntries(plantStore, [plant(1n, "a")]))).toEqual(["created"]);
 });

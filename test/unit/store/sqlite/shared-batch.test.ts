@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { type NewEntry, type Outcome, toEntries } from "../../../../src/store/plant-store.ts";
 import { DiskFailureError } from "../../../../src/store/sqlite/disk-failure.ts";
 import { BatchMemory, BatchSender, editsAt, slot } from "../../../../src/store/sqlite/shared-batch.ts";
-import { SharedText } from "../../../../src/store/sqlite/shared-text.ts";
+import { SharedText, TextSender } from "../../../../src/store/sqlite/shared-text.ts";
 import { onlyCollection, plant, plantStore, readSingle, shelves } from "../../../support/contracts.ts";
 import { anyPlant } from "../../../support/random.ts";
 
@@ -149,7 +149,7 @@ test("a full batch and edits leave each other as they are", () => {
   const edits = new SharedText(sender.buffer, editsAt);
   const batch = toEntries(plantStore, [plant({ id: 1n, name: "a".repeat(4 * 2 ** 20) })]);
   receiver.writeBatch(batch, 0);
-  edits.send("b".repeat(2 ** 20));
+  void new TextSender(edits, () => undefined).send("b".repeat(2 ** 20));
   expect(receiver.readBatch()).toEqual(batch);
   receiver.writeBatch(batch, 0);
   expect([edits.isSent, edits.read()]).toEqual([true, "b".repeat(2 ** 20)]);
