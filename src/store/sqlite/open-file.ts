@@ -14,20 +14,31 @@ import { fileId, fsyncDirectory, fsyncFile, resolvedPath } from "./files.ts";
 
 /** Opens a file again that this process has open as a store. */
 export function openAgain(path: string): Database {
-  return openFile(path, "existing", () => undefined).database;
+  return openFile(
+    path,
+    "existing",
+    () => undefined,
+    () => undefined,
+  ).database;
 }
 
 /**
  * Opens a file. Throws an OperatorError.
  *
  * @param check throws the error of a file that is not to be changed.
+ * @param recover brings back a store whose disk has failed, unless a process has it open.
  */
-export function openFile(path: string, mode: OpenMode, check: (database: Database) => void) {
+export function openFile(
+  path: string,
+  mode: OpenMode,
+  check: (database: Database) => void,
+  recover: (path: string) => void = recoverFromFailure,
+) {
   // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
   if (path !== ":memory:") prepareFile(path, mode);
   const id = fileId(path);
   const database = describingErrors(path, () => {
-    recoverFromFailure(path);
+    recover(path);
     // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past
     // 2^51.
     return new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });

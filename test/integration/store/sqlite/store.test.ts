@@ -25,6 +25,7 @@ import { openChosen } from "../../../../src/store/sqlite/chosen-contract.ts";
 import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
 import { DiskFailureError, writeFailureMarker } from "../../../../src/store/sqlite/disk-failure.ts";
 import * as files from "../../../../src/store/sqlite/files.ts";
+import { openAgain } from "../../../../src/store/sqlite/open-file.ts";
 import { SqlitePlants } from "../../../../src/store/sqlite/plants.ts";
 import { BatchSender } from "../../../../src/store/sqlite/shared-batch.ts";
 import { SharedText } from "../../../../src/store/sqlite/shared-text.ts";
@@ -326,6 +327,17 @@ test("edits that come while a store closes are made or reject, and later ones re
   const [first, ...others] = await Promise.all([...edits, edit()]);
   expect(first?.()).toBe("changed");
   expect(others.pop()).toThrow("The SQLite worker has ended");
+});
+
+test("a thread that opens a store again does not bring it back after its disk has failed", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const { database } = await openDatabase(path, "create", { compiler });
+  // As another process writes it.
+  writeFailureMarker(path, "disk I/O error");
+  openAgain(path).close();
+  expect(existsSync(`${path}-disk-failed`)).toBe(true);
+  database.close();
 });
 
 test("a store whose fsync fails while it is opened is marked", async () => {
